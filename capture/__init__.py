@@ -1,0 +1,1 @@
+"""Capture: the instrumented engine, its passes and devices, and the bundle format."""

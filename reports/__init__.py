@@ -1,0 +1,1 @@
+"""Reports: charts, templates and HTML over the store's views."""
