@@ -67,7 +67,7 @@ COMMENT ON COLUMN phases.run_id IS 'Run.';
 COMMENT ON COLUMN phases.pass IS 'Pass. Only times of pass clean are latencies to quote; the others explain.';
 COMMENT ON COLUMN phases.rank IS 'Rank of the process, 0 for a single one.';
 COMMENT ON COLUMN phases.repeat IS 'Repeat of the workload inside the pass, from 0.';
-COMMENT ON COLUMN phases.phase IS 'prefill, decode, mixed, unknown, or a name from the user''s rules.';
+COMMENT ON COLUMN phases.phase IS 'prefill, decode, mixed (both in one step, or not to be told apart), draft (a draft model''s work), idle (a step with no work), unknown, or a name from the user''s rules.';
 COMMENT ON COLUMN phases.step IS '0 for prefill of our engine, 1 and on for its cached decode calls; for foreign traces the order of occurrence from 0.';
 COMMENT ON COLUMN phases.start_ns IS 'Begin, from the beginning of the pass.';
 COMMENT ON COLUMN phases.dur_ns IS 'Wall time; in passes clean and profiled of our engine the device is synchronised at both ends.';
@@ -98,8 +98,8 @@ COMMENT ON COLUMN threads.thread_name IS 'Name of the thread from the trace''s m
 CREATE TABLE ops (
     run_id VARCHAR NOT NULL, pass VARCHAR NOT NULL, rank INTEGER NOT NULL, op_id BIGINT NOT NULL, parent_id BIGINT,
     depth INTEGER NOT NULL, thread_id INTEGER NOT NULL, layer VARCHAR NOT NULL, name VARCHAR NOT NULL, category VARCHAR,
-    start_ns BIGINT NOT NULL, dur_ns BIGINT NOT NULL, self_ns BIGINT NOT NULL, phase VARCHAR, step INTEGER,
-    correlation_id BIGINT, external_id BIGINT, shapes VARCHAR, args VARCHAR
+    start_ns BIGINT NOT NULL, dur_ns BIGINT NOT NULL, self_ns BIGINT NOT NULL, role VARCHAR, repeat INTEGER, phase VARCHAR,
+    step INTEGER, correlation_id BIGINT, external_id BIGINT, shapes VARCHAR, args VARCHAR
 );
 COMMENT ON TABLE ops IS 'Host-side slices: operators, runtime calls, Python frames and annotations.';
 COMMENT ON COLUMN ops.run_id IS 'Run.';
@@ -115,6 +115,8 @@ COMMENT ON COLUMN ops.category IS 'Category as the trace wrote it (cpu_op, cuda_
 COMMENT ON COLUMN ops.start_ns IS 'Begin, from the beginning of the pass.';
 COMMENT ON COLUMN ops.dur_ns IS 'Duration. On MPS this is the time to encode work, never GPU time.';
 COMMENT ON COLUMN ops.self_ns IS 'Duration less the time covered by its children of the same thread and layer.';
+COMMENT ON COLUMN ops.role IS 'What the call does: launch (starts kernels or a graph), copy (copies or sets memory), synchronisation (waits for the device), runtime (another call of the runtime or driver), operator; NULL outside layer operator.';
+COMMENT ON COLUMN ops.repeat IS 'Repeat of that phase (phases.repeat); NULL outside every phase.';
 COMMENT ON COLUMN ops.phase IS 'Phase in whose range it starts, by time and thread; NULL outside every phase.';
 COMMENT ON COLUMN ops.step IS 'Step of that phase.';
 COMMENT ON COLUMN ops.correlation_id IS 'Correlation id of a launch; joins kernels of the same rank.';
@@ -125,8 +127,8 @@ COMMENT ON COLUMN ops.args IS 'All arguments of the event as JSON text.';
 CREATE TABLE kernels (
     run_id VARCHAR NOT NULL, pass VARCHAR NOT NULL, rank INTEGER NOT NULL, kernel_id BIGINT NOT NULL,
     name VARCHAR NOT NULL, kind VARCHAR NOT NULL, device VARCHAR, stream VARCHAR, start_ns BIGINT NOT NULL,
-    dur_ns BIGINT NOT NULL, correlation_id BIGINT, launch_op_id BIGINT, launch_delay_ns BIGINT, phase VARCHAR, step INTEGER,
-    attributed_by VARCHAR NOT NULL, bytes BIGINT, process VARCHAR, args VARCHAR
+    dur_ns BIGINT NOT NULL, correlation_id BIGINT, launch_op_id BIGINT, launch_delay_ns BIGINT, repeat INTEGER, phase VARCHAR,
+    step INTEGER, attributed_by VARCHAR NOT NULL, bytes BIGINT, process VARCHAR, args VARCHAR
 );
 COMMENT ON TABLE kernels IS 'Device-side rows: the work a device did.';
 COMMENT ON COLUMN kernels.run_id IS 'Run.';
@@ -142,9 +144,10 @@ COMMENT ON COLUMN kernels.dur_ns IS 'Duration. Sums count overlapping work twice
 COMMENT ON COLUMN kernels.correlation_id IS 'Correlation id of its launch.';
 COMMENT ON COLUMN kernels.launch_op_id IS 'op_id of the runtime call that launched it; many kernels share one under graphs.';
 COMMENT ON COLUMN kernels.launch_delay_ns IS 'Begin less the begin of its launch; negative is clock skew and stays out of averages.';
+COMMENT ON COLUMN kernels.repeat IS 'Repeat of that phase (phases.repeat).';
 COMMENT ON COLUMN kernels.phase IS 'Phase that launched it.';
 COMMENT ON COLUMN kernels.step IS 'Step of that phase.';
-COMMENT ON COLUMN kernels.attributed_by IS 'correlation, flow, containment or unattributed.';
+COMMENT ON COLUMN kernels.attributed_by IS 'correlation (launch and row share a correlation id), flow (an arrow joins them), external_id (row and operator share PyTorch''s External id), containment (by time, where the loop is synchronised), or unattributed.';
 COMMENT ON COLUMN kernels.bytes IS 'Bytes moved, for copies and sets.';
 COMMENT ON COLUMN kernels.process IS 'Process it ran for, where several share the device.';
 COMMENT ON COLUMN kernels.args IS 'All arguments of the event as JSON text.';
