@@ -103,9 +103,9 @@ class KvLayer:
     """What one layer keeps for the tokens it has seen, from the model's configuration.
 
     With b sequences, n cached tokens, element size e: `full` and `latent` hold
-    b*kv_heads*(key_dim+value_dim)*e*n bytes; `sliding` the same with min(n, window); `static` with capacity, from
-    the start; `shared` and `none` nothing of their own; `linear` a state that does not grow with n, in elements
-    b*kv_heads*(key_dim+value_dim) where these are given. `unknown` (with the reason) means that the
+    b*kv_heads*(key_dim+value_dim)*e*n bytes; `sliding` the same with min(n, window); `static` with capacity,
+    from the start; `shared` and `none` nothing of their own; `linear` a state that does not grow with n, of
+    b*kv_heads*(key_dim+value_dim) elements where these are given. `unknown` (with the reason) means that the
     configuration does not tell: then nobody may guess.
     """
 
