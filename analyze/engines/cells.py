@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 import numpy as np
@@ -45,9 +46,12 @@ def decode(result: bytes) -> pa.Table:
 
 
 def one_line(message: str) -> str:
-    """Trace processor's message without its SQL excerpt: the last line says what is wrong."""
+    """Trace processor's message in one line: without the SQL excerpt, but with the place it names."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
-    return lines[-1] if lines else "no message"
+    if not lines:
+        return "no message"
+    place = re.search(r"line (\d+) col (\d+)\s*$", message, re.MULTILINE)
+    return f"{lines[-1]} (line {place[1]}, column {place[2]})" if place else lines[-1]
 
 
 def _table(names: list[str], packed: dict[int, list[memoryview]]) -> pa.Table:

@@ -24,11 +24,15 @@ _START_TIMEOUT_S = 20.0
 # Long enough for a query over a trace of many gigabytes, short enough to end some day.
 _REQUEST_TIMEOUT_S = 600.0
 _STATUS_TIMEOUT_S = 5.0
-_CHUNK_BYTES = 32 * 2**20
+_CHUNK_BYTES = 16 * 2**20
+
+
+class _NotFound(http.client.HTTPException):
+    """The shell has no such endpoint."""
 
 
 class NativeEngine(Engine):
-    """A shell started for one trace on a free port of 127.0.0.1 and ended by `close`.
+    """A shell started for one trace on a free port of this machine and ended by `close`.
 
     `source` names the trace in error messages, `request_timeout_s` bounds each wait for an answer.
     """
@@ -66,7 +70,17 @@ class NativeEngine(Engine):
                 )
 
     def finish(self) -> None:
-        self._request("GET", "/notify_eof")
+        # /notify_eof answers nothing, even where the trace turns out to be cut off; /rpc answers the error.
+        stream = self._protos.TraceProcessorRpcStream()
+        stream.msg.add().request = self._protos.TraceProcessorRpc.TPM_FINALIZE_TRACE_DATA
+        try:
+            answer = self._request("POST", "/rpc", stream.SerializeToString())
+        except _NotFound:
+            self._request("GET", "/notify_eof")
+            return
+        for message in self._protos.TraceProcessorRpcStream.FromString(answer).msg:
+            if error := message.fatal_error or message.finalize_data_result.error:
+                raise PhasescopeError(f"Perfetto's trace processor cannot read {self._source}: {one_line(error)}")
 
     def query(self, sql: str) -> pa.Table:
         args = self._protos.QueryArgs()
@@ -123,10 +137,15 @@ class NativeEngine(Engine):
             raise PhasescopeError(f"The trace engine for {self._source} has stopped (it was closed); open a new one.")
         try:
             return self._exchange(method, path, body, self._timeout_s)
+        except _NotFound:
+            raise
         except TimeoutError as error:
             failure = self._stopped(f"did not answer {path} within {self._timeout_s:.0f} s")
             cause: Exception = error
         except (OSError, http.client.HTTPException) as error:
+            if self._process is not None:  # the connection breaks a moment before the process is gone
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self._process.wait(0.5)
             failure = self._stopped(f"ended during {path}")
             cause = error
         self.close()
@@ -134,10 +153,12 @@ class NativeEngine(Engine):
 
     def _exchange(self, method: str, path: str, body: bytes | memoryview, timeout_s: float) -> bytes:
         # A connection a request: the shell may drop an idle one, and a local one costs nothing.
-        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self._port, timeout=timeout_s)) as connection:
+        with contextlib.closing(http.client.HTTPConnection("localhost", self._port, timeout=timeout_s)) as connection:
             connection.request(method, path, body=body or None)
             with connection.getresponse() as response:
                 content = response.read()
+                if response.status == 404:
+                    raise _NotFound(path)
                 if response.status != 200:
                     raise http.client.HTTPException(f"HTTP status {response.status} for {path}")
                 return content

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import signal
 import threading
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -105,6 +106,8 @@ class WasmEngine(Engine):
         from analyze.engines.wasm_host import WasmHost
 
         store = self._store = wasmtime.Store(engine)
+        # wasmtime's table of host functions keeps the store, and with it the trace, until it is closed.
+        self._free = weakref.finalize(self, store.close)
         if memory_bytes is not None:
             store.set_limits(memory_size=memory_bytes)
         self._host = host = WasmHost(store)
@@ -154,14 +157,8 @@ class WasmEngine(Engine):
     def close(self) -> None:
         self._dead = self._dead or "it was closed"
         self._replies.clear()
-        store, self._store = self._store, None
-        if store is not None:
-            store.close()
-
-    def __del__(self) -> None:
-        # wasmtime's table of host functions keeps the store alive until it is closed.
-        if getattr(self, "_store", None) is not None:
-            self.close()
+        self._store = None
+        self._free()
 
     def _rpc(self, method: str) -> Any:
         request = self._protos.TraceProcessorRpc()
@@ -187,6 +184,7 @@ class WasmEngine(Engine):
         stream.msg.append(request)
         content = stream.SerializeToString()
         self._replies.clear()
+        self._host.clear_log()
         try:
             with _interrupt_deferred():
                 for start in range(0, len(content), _BUFFER_BYTES):
@@ -206,7 +204,7 @@ class WasmEngine(Engine):
     def _fail(self, error: Exception) -> None:
         """A trap loses this instance and its trace; the program and other engines go on."""
         said = self._host.log_tail()
-        reason = one_line(said) if said else str(error).splitlines()[0] if str(error) else repr(error)
+        reason = one_line(said or str(error) or repr(error))
         used_mib = self._host.memory.data_len(self._host.store) // 2**20 if self._host._memory else 0
         self.close()
         self._dead = reason

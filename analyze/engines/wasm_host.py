@@ -43,6 +43,9 @@ class WasmHost:
         """The end of what the module wrote to its standard output and error."""
         return self._log.decode("utf-8", "replace").strip()
 
+    def clear_log(self) -> None:
+        self._log = b""
+
     def imports(self, module: wasmtime.Module) -> list[wasmtime.Func]:
         """One function for each import of `module`, in order."""
         own: dict[str, Callable[..., Any]] = {
