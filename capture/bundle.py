@@ -286,9 +286,7 @@ class BundleWriter:
 def zip_bundle(folder: Path, out: Path, *, force: bool = False) -> Path:
     """Write the bundle in `folder` as one zip: the manifest first, then only files that it names."""
     if out.exists() and not force:
-        raise PhasescopeError(
-            f"Will not overwrite {out}; give another --out, or --force if it may be replaced."
-        )
+        raise PhasescopeError(f"Will not overwrite {out}; give another --out, or --force if it may be replaced.")
     with (
         open_bundle(folder) as bundle,
         write_then_rename(out) as stream,
@@ -331,9 +329,7 @@ class Bundle:
     def missing(self) -> list[str]:
         """One sentence for each pass that has no complete measurement."""
         return [
-            f"pass {each.name} is {each.status}: {each.reason}"
-            for each in self.passes
-            if each.status != "measured"
+            f"pass {each.name} is {each.status}: {each.reason}" for each in self.passes if each.status != "measured"
         ]
 
     def open(self, name: str) -> BinaryIO:
@@ -344,9 +340,7 @@ class Bundle:
         """
         digest = self.files.get(name)
         if digest is None:
-            raise PhasescopeError(
-                f"{self.path} has no file {name}; its manifest names {len(self.files)} files."
-            )
+            raise PhasescopeError(f"{self.path} has no file {name}; its manifest names {len(self.files)} files.")
         if name not in self._verified:
             with self._open(name) as stream:
                 if _sha256(stream) != digest:
