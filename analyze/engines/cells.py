@@ -26,6 +26,16 @@ def decode(result: bytes) -> pa.Table:
     float64; one without any value has Arrow's null type. Raises PhasescopeError with trace processor's
     message when the query failed, and when a column mixes types that have no common one.
     """
+    try:
+        return _decode(result)
+    except ValueError as error:
+        raise PhasescopeError(
+            f"Perfetto's trace processor answered in a form that is not understood ({error}); "
+            "use --engine wasm, or the native version that package perfetto pins (phasescope doctor --fetch)."
+        ) from error
+
+
+def _decode(result: bytes) -> pa.Table:
     names: list[str] = []
     error: str | None = None
     packed: dict[int, list[memoryview]] = {_CELLS: [], _VARINTS: [], _FLOATS: [], _BLOBS: [], _STRINGS: []}

@@ -8,9 +8,11 @@ import importlib.metadata
 import os
 import platform
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from analyze.errors import PhasescopeError
+from capture.bundle import write_then_rename
 
 if TYPE_CHECKING:
     import wasmtime
@@ -54,9 +56,14 @@ def load_module(engine: wasmtime.Engine, wasm_path: Path) -> wasmtime.Module:
         with contextlib.suppress(wasmtime.WasmtimeError):
             return wasmtime.Module.deserialize(engine, payload)
     module = wasmtime.Module(engine, wasm)
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(PhasescopeError):
         _write(cached, bytes(module.serialize()))
     return module
+
+
+def is_cached(wasm_path: Path) -> bool:
+    """Whether an intact compiled copy is there, so that the next start compiles nothing."""
+    return _read_intact(cached_path(wasm_path.read_bytes(), wasm_path.stem)) is not None
 
 
 def _read_intact(path: Path) -> bytes | None:
@@ -75,14 +82,6 @@ def _read_intact(path: Path) -> bytes | None:
 
 
 def _write(path: Path, payload: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(_MAGIC + hashlib.sha256(payload).digest())
-            file.write(payload)
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
+    with write_then_rename(path) as file:
+        file.write(_MAGIC + hashlib.sha256(payload).digest())
+        file.write(payload)

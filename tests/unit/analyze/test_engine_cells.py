@@ -106,11 +106,11 @@ def test_an_error_is_raised_even_beside_rows() -> None:
 
 
 def test_cells_that_do_not_fit_their_columns_are_refused() -> None:
-    with pytest.raises(ValueError, match="3 cells do not fill rows of 2 columns"):
+    with pytest.raises(PhasescopeError, match="3 cells do not fill rows of 2 columns"):
         decode(result(["a", "b"], [1, 2, 3]))
     missing = PROTOS.QueryResult(column_names=["a"])
     missing.batch.add().cells.append(2)
-    with pytest.raises(ValueError, match="1 cells of type 2, but 0 values"):
+    with pytest.raises(PhasescopeError, match="1 cells of type 2, but 0 values"):
         decode(missing.SerializeToString())
 
 
