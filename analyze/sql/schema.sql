@@ -274,3 +274,8 @@ COMMENT ON COLUMN claims.evidence IS 'Kind of evidence it rests on.';
 COMMENT ON COLUMN claims.numbers IS 'The numbers, as JSON.';
 COMMENT ON COLUMN claims.sql IS 'SQL that yields them.';
 COMMENT ON COLUMN claims.settled_by IS 'What would settle it, where it is open.';
+
+CREATE TABLE store_info (key VARCHAR PRIMARY KEY, value VARCHAR NOT NULL);
+COMMENT ON TABLE store_info IS 'What this store is: its schema version and the digest of its views.';
+COMMENT ON COLUMN store_info.key IS 'Name.';
+COMMENT ON COLUMN store_info.value IS 'Value.';

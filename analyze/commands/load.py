@@ -1,0 +1,73 @@
+"""`phasescope load`."""
+
+from pathlib import Path
+
+import click
+
+from analyze.commands.options import store_option
+from capture.errors import PhasescopeError
+
+
+@click.command("load")
+@click.argument("sources", nargs=-1, required=True, type=click.Path(path_type=Path))
+@store_option
+@click.option(
+    "--engine",
+    type=click.Choice(["auto", "native", "wasm"]),
+    default="auto",
+    show_default=True,
+    help="Trace processor: native if it is there, else wasm.",
+)
+@click.option(
+    "--trace-processor", type=click.Path(exists=True, dir_okay=False), help="Path of a native trace_processor_shell."
+)
+@click.option("--phases", "rules", type=click.Path(path_type=Path), help="TOML file with your own names of phases.")
+@click.option("--label", help="Name for the run, in place of the bundle's own.")
+@click.option("--one-run", is_flag=True, help="All sources are ranks or files of one job: one run.")
+@click.option(
+    "--strict", is_flag=True, help="Refuse a source of which anything had to be repaired or left out (exit 3)."
+)
+def command(
+    sources: tuple[Path, ...],
+    store: Path,
+    engine: str,
+    trace_processor: str | None,
+    rules: Path | None,
+    label: str | None,
+    one_run: bool,
+    strict: bool,
+) -> None:
+    """Load bundles, PyTorch or Perfetto traces, and Instruments exports into a store.
+
+    Each SOURCE is a file, a bundle or a folder of traces. What cannot be loaded is named; the others are in.
+
+    \b
+    Example:
+      phasescope load demo/bundle trace.json.gz --store phases.duckdb
+    """
+    from analyze.load import Options, load
+
+    options = Options(engine=engine, trace_processor=trace_processor, rules=rules, strict=strict, label=label)
+    result = load(sources, store, options=options, one_run=one_run, progress=lambda text: click.echo(text, err=True))
+    for run in result.loaded:
+        if run.already:
+            click.echo(f"{run.source}: already in {store} as run {run.run_id}")
+            continue
+        account = f"{run.raw_events} events = {run.loaded_events} loaded + {run.excluded_events} excluded"
+        mended = f", {run.repaired_events} repaired" if run.repaired_events else ""
+        click.echo(f"{run.source}: run {run.run_id}, {account}{mended}")
+        if run.excluded_events or run.repaired_events:
+            click.echo(
+                f"  why: phasescope query \"SELECT * FROM quality WHERE run_id = '{run.run_id}'\" --store {store}"
+            )
+    if len(result.failed) == 1 and not result.loaded:
+        raise result.failed[0]
+    for error in result.failed:
+        click.echo(f"phasescope: {error}", err=True)
+    if result.failed:
+        codes = {error.exit_code for error in result.failed}
+        failure = PhasescopeError(
+            f"{len(result.failed)} of {len(result.failed) + len(result.loaded)} sources were not loaded"
+        )
+        failure.exit_code = codes.pop() if len(codes) == 1 else 1
+        raise failure

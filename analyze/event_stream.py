@@ -1,0 +1,488 @@
+"""Chrome JSON as a stream: the events in pieces of bounded size, and the document's other keys.
+
+Strict typed decoding by msgspec first; only a piece that fails is mended, and only an event that cannot be
+mended is left out, with the byte at which it stands. Memory is bounded by the piece, not by the file.
+"""
+
+import re
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+import msgspec
+
+from analyze.errors import PhasescopeError
+from analyze.json_repair import repair, repair_quotes
+
+PIECE_BYTES = 8 << 20
+_SMALL_PIECE = 64 << 10
+_LARGEST_EVENT = 64 << 20
+_EMPTY = msgspec.Raw(b"")
+_WHITE = b" \t\r\n"
+# A quote alone is a string whose end is not read yet.
+_STRUCTURE = re.compile(rb'"(?:[^"\\]|\\[\s\S])*"|[\[\]{}"]')
+_NOT_WHITE = re.compile(rb"[^ \t\r\n]")
+_STRING = re.compile(rb'"(?:[^"\\]|\\[\s\S])*"')
+_SCALAR = re.compile(rb"[^\s,\]}]+")
+# Where the next event begins after one that is broken: an object whose first key is one of an event's.
+_NEXT_EVENT = re.compile(rb'\}\s*,\s*(?=\{\s*"(?:ph|name|cat|pid|tid|ts|dur|id|args|bp|s|tts)")')
+_LAST_EVENT = re.compile(rb'\}\s*,?\s*\](?=\s*(?:,\s*"[\w .-]+"\s*:|\}|$))')
+_BYTE = re.compile(r"\(byte (\d+)\)")
+
+
+class Event(msgspec.Struct, gc=False):
+    """One trace event. Times and arguments stay raw: they are parsed exactly, in bulk, later."""
+
+    ph: str
+    name: str = ""
+    cat: str = ""
+    pid: int | str | float | bool | None = None
+    tid: int | str | float | bool | None = None
+    ts: msgspec.Raw = _EMPTY
+    dur: msgspec.Raw = _EMPTY
+    id: msgspec.Raw = _EMPTY
+    id2: msgspec.Raw = _EMPTY
+    args: msgspec.Raw = _EMPTY
+
+
+_EVENTS = msgspec.json.Decoder(list[Event])
+_EVENT = msgspec.json.Decoder(Event)
+_LOOSE = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_RAWS = msgspec.json.Decoder(list[msgspec.Raw])
+
+
+@dataclass
+class Faults:
+    """What was mended and what was left out, with the place of the first of each kind."""
+
+    repaired: Counter[str] = field(default_factory=Counter)
+    excluded: Counter[str] = field(default_factory=Counter)
+    first: dict[str, str] = field(default_factory=dict)
+
+    def mend(self, reason: str, events: int, where: str) -> None:
+        """Count `events` mended for `reason`."""
+        self.repaired[reason] += events
+        self.first.setdefault(reason, where)
+
+    def exclude(self, reason: str, events: int, where: str) -> None:
+        """Count `events` left out for `reason`."""
+        self.excluded[reason] += events
+        self.first.setdefault(reason, where)
+
+
+class _Buffer:
+    """A window on the stream that knows its place in the (decompressed) file."""
+
+    def __init__(self, stream: BinaryIO, faults: Faults) -> None:
+        self.stream = stream
+        self.faults = faults
+        self.data = b""
+        self.at = 0
+        self.ended = False
+        self._before = 0
+
+    def __len__(self) -> int:
+        return len(self.data) - self.at
+
+    @property
+    def offset(self) -> int:
+        """Byte of the file at which the window begins."""
+        return self._before + self.at
+
+    def more(self, size: int = PIECE_BYTES) -> bool:
+        """Read on; False at the end of the file."""
+        if self.ended:
+            return False
+        try:
+            block = self.stream.read(size)
+        except (EOFError, OSError, zlib.error) as error:
+            block = b""
+            self.faults.mend(
+                "damaged_compression",
+                1,
+                f"the compressed file breaks off or is damaged ({error}) "
+                f"after byte {self._before + len(self.data)} of its content",
+            )
+        if not block:
+            self.ended = True
+            return False
+        self.data = self.data[self.at :] + block
+        self._before += self.at
+        self.at = 0
+        return True
+
+    def window(self, size: int) -> bytes:
+        """The next `size` bytes, fewer where fewer are read."""
+        return self.data if self.at == 0 and len(self.data) <= size else self.data[self.at : self.at + size]
+
+    def drop(self, count: int) -> None:
+        self.at += count
+
+    def skip_white(self) -> bytes:
+        """Drop white space; returns the next byte without dropping it, b"" at the end."""
+        while True:
+            match = _NOT_WHITE.search(self.data, self.at)
+            self.at = match.start() if match else len(self.data)
+            if match or not self.more():
+                return self.data[self.at : self.at + 1]
+
+
+class EventStream:
+    """Iterates over lists of events; afterwards `metadata`, `faults` and `raw_events` are complete."""
+
+    def __init__(self, stream: BinaryIO, name: str) -> None:
+        self.name = name
+        self.faults = Faults()
+        self.metadata: dict[str, str] = {}
+        self.raw_events = 0
+        self._buffer = _Buffer(stream, self.faults)
+        self._found_events = False
+        self._cut_off = False
+
+    def __iter__(self) -> Iterator[list[Event]]:
+        buffer = self._buffer
+        buffer.more()
+        if buffer.window(3) == b"\xef\xbb\xbf":
+            buffer.drop(3)
+        first = buffer.skip_white()
+        if first == b"[":
+            self._found_events = True
+            buffer.drop(1)
+            yield from self._array()
+        elif first == b"{":
+            buffer.drop(1)
+            yield from self._object()
+        else:
+            raise PhasescopeError(
+                f"{self.name}: not a trace: JSON that begins with {bytes(first)!r}; "
+                "expected a Chrome trace object or array"
+            )
+        if not self._cut_off and (rest := buffer.skip_white()):
+            where = (
+                f"{bytes(rest)!r} and what follows it at byte {buffer.offset}, behind the end of the trace, is not read"
+            )
+            self.faults.mend("trailing_data", 1, where)
+        if not self._found_events:
+            keys = ", ".join(list(self.metadata)[:5]) or "none"
+            raise PhasescopeError(
+                f"{self.name}: no traceEvents in this JSON (its keys: {keys}); export a Chrome trace and load that"
+            )
+        if self.faults.repaired["truncated"]:
+            where = self.faults.first["truncated"]
+            saved = self.raw_events - self.faults.excluded.total()
+            self.faults.first["truncated"] = f"{where}; {saved} events before it are whole"
+
+    # The document around the events.
+
+    def _object(self) -> Iterator[list[Event]]:
+        buffer = self._buffer
+        while True:
+            byte = buffer.skip_white()
+            if byte == b",":
+                buffer.drop(1)
+                continue
+            if byte == b"}":
+                buffer.drop(1)
+                return
+            key = self._key() if byte == b'"' else None
+            if key is None or buffer.skip_white() != b":":
+                self._broken_document()
+                return
+            buffer.drop(1)
+            byte = buffer.skip_white()
+            if key == "traceEvents" and byte == b"[":
+                self._found_events = True
+                buffer.drop(1)
+                yield from self._array()
+                continue
+            value = self._value()
+            if value is None:
+                self._broken_document()
+                return
+            try:
+                msgspec.json.decode(value)
+            except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+                value, counts = repair(value)
+                for reason, count in counts.items():
+                    self.faults.mend(reason, count, f"in the key {key} of the document")
+            self.metadata[key] = value.decode(errors="replace")
+
+    def _broken_document(self) -> None:
+        if self._cut_off:
+            return
+        self._cut_off = True
+        where = f"the document breaks off at byte {self._buffer.offset}"
+        self.faults.mend("truncated", 1, where)
+
+    def _key(self) -> str | None:
+        while True:
+            match = _STRING.match(self._buffer.data, self._buffer.at)
+            if match:
+                self._buffer.at = match.end()
+                return match.group()[1:-1].decode(errors="replace")
+            if not self._buffer.more():
+                return None
+
+    def _value(self) -> bytes | None:
+        """The next value of the document, raw; None where the file ends inside it."""
+        buffer = self._buffer
+        depth, read = 0, 0
+        while True:
+            if depth == 0 and buffer.window(1) not in (b"{", b"[", b'"', b""):
+                match = _SCALAR.match(buffer.data, buffer.at)
+                if match and match.end() < len(buffer.data):
+                    buffer.at = match.end()
+                    return match.group()
+            else:
+                for match in _STRUCTURE.finditer(buffer.data, buffer.at + read):
+                    if match.group() == b'"':
+                        break
+                    byte = match.group()[:1]
+                    read = match.end() - buffer.at
+                    depth += (byte in b"{[") - (byte in b"}]")
+                    if depth == 0:
+                        value = buffer.window(read)
+                        buffer.drop(read)
+                        return value
+            if not buffer.more():
+                return None
+
+    # The events.
+
+    def _array(self) -> Iterator[list[Event]]:
+        buffer = self._buffer
+        size = PIECE_BYTES
+        while True:
+            byte = buffer.skip_white()
+            if byte == b",":
+                buffer.drop(1)
+                continue
+            if byte == b"]":
+                buffer.drop(1)
+                return
+            if byte == b"":
+                if not self._cut_off:
+                    where = f"the file ends at byte {buffer.offset} without closing its array of events"
+                    self.faults.mend("truncated", 1, where)
+                    self._cut_off = True
+                return
+            while len(buffer) < size and buffer.more():
+                pass
+            events, used, ended = self._piece(size)
+            if used == 0:  # one event is larger than the piece, or it is broken
+                events, used = self._mended_piece() or self._broken_event()
+                size = _SMALL_PIECE
+            else:
+                size = min(size * 2, PIECE_BYTES)
+            buffer.drop(used)
+            if events:
+                yield events
+            if ended:
+                return
+
+    def _piece(self, size: int) -> tuple[list[Event], int, bool]:
+        """Decode whole events from the front: (events, bytes used, whether the array ended)."""
+        data = self._buffer.window(size)
+        end = len(data)
+        whole = self._buffer.ended and end == len(self._buffer)
+        cut = end if whole else _last_cut(data, end)
+        for _ in range(64):
+            if cut <= 0:
+                return [], 0, False
+            events, bad = self._decode(data[:cut])
+            if events is not None:
+                return events, cut, False
+            if bad is not None:
+                at = min(bad, cut)
+                # msgspec stops behind the bracket that closed the array: what stands before it is whole.
+                close = data.rfind(b"]", 0, at + 1)
+                if close >= 0 and not data[close + 1 : at].strip(_WHITE):
+                    body = data[:close].rstrip(_WHITE)
+                    trailing = body.endswith(b",")
+                    events, _bad = self._decode(body[:-1] if trailing else body)
+                    if events is not None:
+                        if trailing:
+                            self._mend("trailing_comma", 1, self._buffer.offset + len(body) - 1)
+                        return events, close + 1, True
+                cut = _last_cut(data, at)
+            else:
+                cut = _last_cut(data, cut - 1)
+        return [], 0, False
+
+    def _decode(self, piece: bytes) -> tuple[list[Event] | None, int | None]:
+        """Events of a piece, or None and the byte where strict decoding broke (None where it does not tell)."""
+        piece = piece.rstrip(_WHITE)
+        if not piece:
+            return [], None
+        try:
+            str(piece, "utf-8")
+        except UnicodeDecodeError as error:
+            return None, error.start
+        try:
+            events = _EVENTS.decode(b"[" + piece + b"]")
+        except msgspec.ValidationError:
+            return self._loose(piece)
+        except msgspec.DecodeError as error:
+            place = _BYTE.search(str(error))
+            return None, int(place.group(1)) - 1 if place else None
+        except RecursionError:
+            return None, None
+        self.raw_events += len(events)
+        return events, None
+
+    def _loose(self, piece: bytes) -> tuple[list[Event] | None, int | None]:
+        """Events of a piece of sound JSON in which some value has an unexpected type."""
+        try:
+            raws = _RAWS.decode(b"[" + piece + b"]")
+        except (msgspec.DecodeError, RecursionError):
+            # Sound up to the wrong type, broken behind it.
+            return None, None
+        events = []
+        for raw in raws:
+            event = self._loose_event(bytes(raw))
+            if event is not None:
+                events.append(event)
+        return events, None
+
+    def _loose_event(self, raw: bytes) -> Event | None:
+        """One event of sound JSON, its values brought to the types of Event; None (and counted) if it is none."""
+        self.raw_events += 1
+        where = f"first in the piece that begins at byte {self._buffer.offset}"
+        try:
+            return _EVENT.decode(raw)
+        except (msgspec.DecodeError, RecursionError):
+            pass
+        try:
+            fields = _LOOSE.decode(raw)
+        except (msgspec.DecodeError, RecursionError):
+            self.faults.exclude("not_an_event", 1, where)
+            return None
+        ph = _text(fields.get("ph"))
+        if not ph:
+            self.faults.exclude("no_ph", 1, where)
+            return None
+        self.faults.mend("unexpected_type", 1, where)
+        return Event(
+            ph=ph, name=_text(fields.get("name")), cat=_text(fields.get("cat")), pid=_text(fields.get("pid")),
+            tid=_text(fields.get("tid")), ts=fields.get("ts", _EMPTY), dur=fields.get("dur", _EMPTY),
+            id=fields.get("id", _EMPTY), id2=fields.get("id2", _EMPTY), args=fields.get("args", _EMPTY),
+        )  # fmt: skip
+
+    def _mended_piece(self) -> tuple[list[Event], int] | None:
+        """Mend a small piece as a whole: where faults are many, one by one would take too long."""
+        data = self._buffer.window(_SMALL_PIECE)
+        cut = _last_cut(data, len(data))
+        if not cut:
+            return None
+        mended, counts = repair(data[:cut])
+        if not counts:
+            return None
+        events, _bad = self._decode(mended)
+        if events is None:
+            return None
+        for reason, count in counts.items():
+            self._mend(reason, count, self._buffer.offset)
+        return events, cut
+
+    def _broken_event(self) -> tuple[list[Event], int]:
+        """Mend the event at the front, or leave it out. Returns its events and the bytes it takes."""
+        buffer = self._buffer
+        start = buffer.offset
+        while True:
+            found = zip(range(4), _NEXT_EVENT.finditer(buffer.data, buffer.at), strict=False)
+            ends = [match.start() + 1 - buffer.at for _, match in found]
+            if len(ends) < 4 and (close := _LAST_EVENT.search(buffer.data, buffer.at)):
+                ends.append(close.start() + 1 - buffer.at)
+            if ends or len(buffer) > _LARGEST_EVENT or not buffer.more():
+                break
+        for end in sorted(ends):
+            event = self._mended_event(buffer.window(end), start)
+            if event is not None:
+                return [event], end
+        if ends:
+            self._exclude("malformed", start)
+            return [], min(ends)
+        rest = buffer.window(len(buffer))
+        if not buffer.ended:
+            self._exclude("malformed", start)
+            return [], len(rest)
+        whole = rest.rstrip(_WHITE + b",")
+        event = self._mended_event(whole, start) if whole.endswith(b"}") else None
+        if event is not None:
+            return [event], len(rest)
+        self._exclude("cut_off", start)
+        self.faults.mend("truncated", 1, f"the file ends inside an event that begins at byte {start}")
+        self._cut_off = True
+        return [], len(rest)
+
+    def _mended_event(self, text: bytes, start: int) -> Event | None:
+        mended, counts = repair(text)
+        event = self._mended(mended, counts, start)
+        if event is None and len(text) <= _SMALL_PIECE:
+            quoted, changed = repair_quotes(text)
+            if changed:
+                mended, counts = repair(quoted)
+                counts["unescaped_quote"] += changed
+                event = self._mended(mended, counts, start)
+        return event
+
+    def _mended(self, text: bytes, counts: Counter[str], start: int) -> Event | None:
+        try:
+            event = _EVENT.decode(text)
+        except msgspec.ValidationError:
+            try:
+                _LOOSE.decode(text)
+            except (msgspec.DecodeError, RecursionError):
+                return None
+            event_or_none = self._loose_event(text)
+            if event_or_none is None:
+                return None
+            event = event_or_none
+            self.raw_events -= 1
+        except (msgspec.DecodeError, RecursionError):
+            return None
+        for reason, count in counts.items():
+            self._mend(reason, count, start)
+        self.raw_events += 1
+        return event
+
+    def _mend(self, reason: str, count: int, at: int) -> None:
+        self.faults.mend(reason, count, f"first in the event at byte {at}")
+
+    def _exclude(self, reason: str, at: int) -> None:
+        self.raw_events += 1
+        self.faults.exclude(reason, 1, f"first in the event at byte {at}")
+
+
+def _last_cut(data: bytes, end: int) -> int:
+    """The last place before `end` where `}` is followed by `,` and `{`: just behind the `}`; 0 if none."""
+    comma = end
+    while True:
+        comma = data.rfind(b",", 0, comma)
+        if comma <= 0:
+            return 0
+        before = comma - 1
+        while before > 0 and data[before] in _WHITE:
+            before -= 1
+        if data[before] != 0x7D:
+            continue
+        after = comma + 1
+        while after < len(data) and data[after] in _WHITE:
+            after += 1
+        if after < len(data) and data[after] == 0x7B:
+            return before + 1
+
+
+def _text(raw: msgspec.Raw | None) -> str:
+    """A raw value as text: strings without quotes, null as nothing, others as they are written."""
+    if raw is None:
+        return ""
+    text = bytes(raw).decode(errors="replace")
+    if text.startswith('"'):
+        try:
+            return str(msgspec.json.decode(text))
+        except msgspec.DecodeError:
+            return text.strip('"')
+    return "" if text == "null" else text

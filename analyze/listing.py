@@ -1,0 +1,46 @@
+"""What is in a store: its runs, and the documentation of its tables."""
+
+from pathlib import Path
+
+from analyze.query import query
+
+_RUNS = """
+SELECT run_id, label, model, weights, device, dtype, batch_size AS batch, prompt_tokens AS prompt, new_tokens AS new,
+    raw_events AS events, excluded_events AS excluded, source
+FROM runs ORDER BY loaded_unix_ns DESC, run_id
+"""
+
+_TABLES = """
+SELECT c.table_name AS "table", CASE WHEN v.view_name IS NULL THEN 'table' ELSE 'view' END AS kind,
+    c.column_name AS "column", lower(c.data_type) AS type, c.comment AS meaning
+FROM duckdb_columns() c
+LEFT JOIN duckdb_views() v ON v.view_name = c.table_name AND NOT v.internal
+WHERE NOT c.internal AND c.schema_name = 'main' AND ({filter})
+ORDER BY kind, c.table_name, c.column_index
+"""
+
+_OVERVIEW = """
+SELECT table_name AS "table", 'table' AS kind, comment AS meaning FROM duckdb_tables() WHERE NOT internal
+UNION ALL
+SELECT view_name, 'view', comment FROM duckdb_views() WHERE NOT internal AND schema_name = 'main'
+ORDER BY kind, "table"
+"""
+
+
+def runs(store: str | Path = "phases.duckdb", *, format_: str = "table", out: str | Path | None = None) -> str | None:
+    """The runs in a store, latest first, as text in `format_`; None where written to the file `out`."""
+    return query(_RUNS, store, format_=format_, out=out)
+
+
+def tables(
+    name: str | None = None,
+    store: str | Path = "phases.duckdb",
+    *,
+    format_: str = "table",
+    out: str | Path | None = None,
+) -> str | None:
+    """Tables and views with what they mean; with a `name`, the columns of that one."""
+    if name is None:
+        return query(_OVERVIEW, store, format_=format_, out=out)
+    quoted = name.replace("'", "''")
+    return query(_TABLES.format(filter=f"c.table_name = '{quoted}'"), store, format_=format_, out=out)

@@ -1,0 +1,325 @@
+"""Loading: sources to runs in the store, each run in one transaction."""
+
+import hashlib
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import duckdb
+
+from analyze import attribution, phases
+from analyze.bundle_rows import BundleRows, bundle_rows
+from analyze.chrome_trace import NormalisedTrace, read_chrome_trace
+from analyze.engines import open_engine
+from analyze.errors import GateRefused, PhasescopeError
+from analyze.grammars import Grammar, load_grammar
+from analyze.perfetto_trace import read_perfetto_trace
+from analyze.sniff import Source, sniff
+from analyze.store import scalar, transaction, writable_store
+from analyze.trace_rows import insert_rows, insert_trace
+from capture.bundle import open_bundle
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A run that is in the store now; `already` when it was there before."""
+
+    run_id: str
+    source: str
+    raw_events: int
+    loaded_events: int
+    excluded_events: int
+    repaired_events: int
+    already: bool = False
+
+
+@dataclass
+class LoadResult:
+    """The runs that came in, and a sentence for each source that did not."""
+
+    loaded: list[Loaded] = field(default_factory=list)
+    failed: list[PhasescopeError] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to load."""
+
+    engine: str = "auto"
+    trace_processor: str | None = None
+    rules: Path | None = None
+    strict: bool = False
+    label: str | None = None
+
+
+@dataclass
+class _Counts:
+    raw: int = 0
+    excluded: int = 0
+    repaired: int = 0
+    engine: str | None = None
+    engine_version: str | None = None
+    quality: list[tuple[int, str, str, int, str]] = field(default_factory=list)
+
+
+def load(
+    sources: Sequence[str | Path],
+    store: str | Path = "phases.duckdb",
+    *,
+    options: Options | None = None,
+    one_run: bool = False,
+    progress: Progress = lambda text: None,
+) -> LoadResult:
+    """Load bundles, traces and exports; each source is a run, or all of them are the ranks of one (`one_run`).
+
+    Sources that fail are named in the result, the others are in. A run is in the store whole or not at all; the
+    same bytes are recognised and not loaded again. Raises PhasescopeError where the store or the rules are bad.
+    """
+    options = options or Options()
+    grammar = load_grammar(options.rules)
+    result = LoadResult()
+    groups: list[list[Source]] = []
+    for path in sources:
+        try:
+            groups.extend([found] for found in sniff(Path(path)))
+        except PhasescopeError as error:
+            result.failed.append(error)
+    if one_run and not result.failed:
+        groups = [[source for group in groups for source in group]]
+    groups = _instruments_together(groups)
+    with writable_store(Path(store)) as con:
+        for group in groups:
+            progress(f"loading {', '.join(source.name for source in group)}")
+            try:
+                result.loaded.append(_load_run(con, group, grammar, options))
+            except PhasescopeError as error:
+                result.failed.append(error)
+    return result
+
+
+def _instruments_together(groups: list[list[Source]]) -> list[list[Source]]:
+    """Exported tables of one folder are one recording."""
+    together: dict[Path, list[Source]] = {}
+    out = []
+    for group in groups:
+        if len(group) == 1 and group[0].kind == "instruments":
+            together.setdefault(group[0].path.parent, []).append(group[0])
+        else:
+            out.append(group)
+    return out + list(together.values())
+
+
+def _load_run(con: duckdb.DuckDBPyConnection, group: list[Source], grammar: Grammar, options: Options) -> Loaded:
+    if group[0].kind == "bundle":
+        if len(group) > 1:
+            raise PhasescopeError(f"{group[0].name}: a bundle is a run of its own; load it without --one-run")
+        with open_bundle(group[0].path) as bundle:
+            return _load_bundle(con, bundle_rows(bundle), grammar, options)
+    sha256 = _digest(group)
+    known = _known(con, sha256)
+    if known:
+        return known
+    name = group[0].name if len(group) == 1 else f"{group[0].name} and {len(group) - 1} more"
+    stem = re.sub(r"\W+", "-", group[0].name.split(".")[0]).strip("-")[:40] or "trace"
+    run_id = f"{stem}-{sha256[:8]}"
+    counts = _Counts()
+    with transaction(con, name):
+        if group[0].kind == "instruments":
+            _insert_instruments(con, group, run_id, counts)
+        else:
+            _insert_ranks(con, group, run_id, counts, grammar, options)
+        run = {
+            "label": options.label, "source": name, "source_kind": group[0].kind, "source_sha256": sha256,
+            "ranks": len(group) if group[0].kind != "instruments" else 1,
+        }  # fmt: skip
+        con.execute(
+            "INSERT INTO passes VALUES (?, ?, 'measured', NULL, NULL)",
+            [run_id, "metal" if group[0].kind == "instruments" else "trace"],
+        )
+        return _finish(con, run_id, run, counts, options)
+
+
+def _insert_ranks(
+    con: duckdb.DuckDBPyConnection,
+    group: list[Source],
+    run_id: str,
+    counts: _Counts,
+    grammar: Grammar,
+    options: Options,
+) -> None:
+    traces = []
+    for source in group:
+        with source.open() as stream:
+            traces.append(_read(source.kind, stream, source.name, options))
+    ranks = _ranks(traces)
+    for trace, rank in zip(traces, ranks, strict=True):
+        _insert(con, trace, counts, options, run_id=run_id, pass_="trace", rank=rank)
+    _analyse(con, run_id, "trace", grammar)
+
+
+def _ranks(traces: list[NormalisedTrace]) -> list[int]:
+    """Ranks that the traces state, where they all do and differ; else the number in the file name; else the order."""
+    for candidates in (
+        [trace.rank for trace in traces],
+        [_rank_in_name(trace.name) for trace in traces],
+    ):
+        if None not in candidates and len(set(candidates)) == len(traces):
+            return [int(rank) for rank in candidates if rank is not None]
+    return list(range(len(traces)))
+
+
+def _rank_in_name(name: str) -> int | None:
+    found = re.search(r"(?:rank[-_]?|[-_]TP-|-r)(\d+)", name, re.IGNORECASE)
+    return int(found.group(1)) if found else None
+
+
+def _load_bundle(con: duckdb.DuckDBPyConnection, rows: BundleRows, grammar: Grammar, options: Options) -> Loaded:
+    known = _known(con, rows.sha256)
+    if known:
+        return known
+    run_id, counts = rows.run_id, _Counts()
+    if scalar(con, "SELECT count(*) FROM runs WHERE run_id = ?", [run_id]):
+        raise PhasescopeError(
+            f"{rows.name}: the store holds another bundle of run {run_id} (a fuller or an emptier copy); "
+            "load this one into a new store with --store"
+        )
+    with transaction(con, rows.name):
+        for pass_, opener in rows.traces.items():
+            with opener() as stream:
+                trace = _read("chrome_json", stream, f"{rows.name}: {pass_} trace", options)
+            _insert(con, trace, counts, options, run_id=run_id, pass_=pass_, rank=0)
+            _analyse(con, run_id, pass_, grammar)
+            timings = rows.timings_on_trace_clock(pass_, trace)
+            if timings is not None:
+                phases.merge_timings(con, run_id, pass_, timings)
+            rows.shift_samples(pass_, trace)
+        for table, batches in rows.tables.items():
+            for batch in batches:
+                insert_rows(con, table, batch, run_id=run_id, rank=0)
+        for pass_, reason in rows.incomplete:
+            counts.quality.append((0, "pass_not_measured", "note", 0, f"pass {pass_}: {reason}"))
+        if rows.instruments:
+            _insert_instruments(con, rows.instruments, run_id, counts, target_pid=rows.target_pid)
+        run = {**rows.run, "label": options.label or rows.run["label"]}
+        return _finish(con, run_id, run, counts, options)
+
+
+def _read(kind: str, stream: BinaryIO, name: str, options: Options) -> NormalisedTrace:
+    if kind == "perfetto":
+        with open_engine(options.engine, options.trace_processor, source=name) as engine:  # type: ignore[arg-type]
+            return read_perfetto_trace(stream, name, engine)
+    return read_chrome_trace(stream, name)
+
+
+def _insert(
+    con: duckdb.DuckDBPyConnection,
+    trace: NormalisedTrace,
+    counts: _Counts,
+    options: Options,
+    *,
+    run_id: str,
+    pass_: str,
+    rank: int,
+) -> None:
+    with open_engine(options.engine, options.trace_processor, source=trace.name) as engine:  # type: ignore[arg-type]
+        insert_trace(con, trace, engine, run_id=run_id, pass_=pass_, rank=rank)
+        counts.engine, counts.engine_version = engine.name, engine.version
+    if trace.base_unix_ns is not None:
+        con.execute(
+            "INSERT INTO trace_metadata VALUES (?, ?, ?, 'phasescope.origin_unix_ns', ?)",
+            [run_id, pass_, rank, str(trace.base_unix_ns + trace.origin_ns)],
+        )
+    counts.raw += trace.raw_events
+    counts.excluded += trace.excluded_events
+    counts.repaired += trace.faults.repaired.total()
+    first = trace.faults.first
+    counts.quality += [
+        *((rank, reason, "excluded", n, first.get(reason, "")) for reason, n in trace.faults.excluded.items()),
+        *((rank, reason, "repaired", n, first.get(reason, "")) for reason, n in trace.faults.repaired.items()),
+        *((rank, reason, "note", n, detail) for reason, n, detail in trace.notes),
+    ]
+
+
+def _insert_instruments(
+    con: duckdb.DuckDBPyConnection,
+    group: list[Source],
+    run_id: str,
+    counts: _Counts,
+    *,
+    target_pid: int | None = None,
+) -> None:
+    from analyze.instruments.load import read_instruments
+
+    data = read_instruments([(source.name, source.open) for source in group], target_pid=target_pid)
+    for table, rows in data.tables.items():
+        insert_rows(con, table, rows, run_id=run_id, pass_="metal", rank=0)
+    counts.raw += data.raw_rows
+    counts.excluded += data.raw_rows - data.loaded_rows
+    for kind, entries in (("excluded", data.excluded), ("repaired", data.repaired), ("note", data.notes)):
+        for reason, n, detail in entries:
+            counts.quality.append((0, reason, kind, n, detail))
+            counts.repaired += n if kind == "repaired" else 0
+
+
+def _analyse(con: duckdb.DuckDBPyConnection, run_id: str, pass_: str, grammar: Grammar) -> None:
+    phases.recognise(con, run_id, pass_, grammar)
+    attribution.attribute(con, run_id, pass_)
+
+
+def _finish(
+    con: duckdb.DuckDBPyConnection, run_id: str, run: dict[str, Any], counts: _Counts, options: Options
+) -> Loaded:
+    """The rows of quality and runs; `--strict` refuses here, before anything is committed."""
+    if counts.quality:
+        con.executemany("INSERT INTO quality VALUES (?, ?, ?, ?, ?, ?)", [[run_id, *row] for row in counts.quality])
+    if options.strict and (counts.excluded or counts.repaired):
+        reasons = ", ".join(sorted({row[1] for row in counts.quality if row[2] != "note"}))
+        raise GateRefused(
+            f"{run['source']}: --strict refuses it: {counts.excluded} events excluded and {counts.repaired} repaired "
+            f"({reasons}); load it without --strict to get what is whole"
+        )
+    columns = {
+        **run,
+        "run_id": run_id,
+        "loaded_unix_ns": time.time_ns(),
+        "phasescope_version": metadata.version("phasescope"),
+        "trace_engine": counts.engine,
+        "trace_engine_version": counts.engine_version,
+        "raw_events": counts.raw,
+        "loaded_events": counts.raw - counts.excluded,
+        "excluded_events": counts.excluded,
+    }
+    columns = {key: json.dumps(value) if isinstance(value, dict) else value for key, value in columns.items()}
+    names = ", ".join(columns)
+    con.execute(f"INSERT INTO runs ({names}) VALUES ({', '.join('?' * len(columns))})", list(columns.values()))
+    return Loaded(
+        run_id, run["source"], counts.raw, counts.raw - counts.excluded, counts.excluded, counts.repaired
+    )  # fmt: skip
+
+
+def _known(con: duckdb.DuckDBPyConnection, sha256: str) -> Loaded | None:
+    rows = con.execute(
+        "SELECT run_id, source, raw_events, loaded_events, excluded_events, "
+        "(SELECT coalesce(sum(events), 0)::BIGINT FROM quality q WHERE q.run_id = r.run_id AND kind = 'repaired') "
+        "FROM runs r WHERE source_sha256 = ?",
+        [sha256],
+    ).fetchall()
+    return Loaded(*rows[0], True) if rows else None
+
+
+def _digest(group: list[Source]) -> str:
+    """sha256 of a source's bytes; of several, of their digests in the order of their names."""
+    digests = []
+    for source in group:
+        inside_zip = source.path.name != os.path.basename(source.name)
+        with source.open() if inside_zip else source.path.open("rb") as stream:
+            digests.append(hashlib.file_digest(stream, "sha256").hexdigest())  # type: ignore[arg-type]
+    return digests[0] if len(digests) == 1 else hashlib.sha256("".join(sorted(digests)).encode()).hexdigest()

@@ -1,0 +1,94 @@
+"""Reading a store: read-only, and with no way to the file system or the network."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from analyze.errors import PhasescopeError
+from analyze.store import check_schema, connect
+
+
+def open_store(path: Path) -> duckdb.DuckDBPyConnection:
+    """A read-only connection whose configuration is locked and which can reach nothing outside the store.
+
+    Raises PhasescopeError where there is no store, another process holds it, or it is of another version.
+    """
+    con = connect(Path(path), read_only=True)
+    try:
+        check_schema(con, Path(path))
+        con.execute("SET enable_external_access = false")
+        con.execute("SET lock_configuration = true")
+    except BaseException:
+        con.close()
+        raise
+    return con
+
+
+@contextmanager
+def run_query(store: Path, sql: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Run one or more statements on a store and yield the connection that holds the last result.
+
+    A write, a way out of the store or an error in the SQL raises PhasescopeError with DuckDB's sentence.
+    """
+    con = open_store(store)
+    try:
+        try:
+            con.execute(sql)
+        except duckdb.Error as error:
+            raise PhasescopeError(_sentence(str(error))) from error
+        if con.description is None:
+            raise PhasescopeError("the SQL has no statement in it; try: SELECT * FROM runs")
+        yield con
+    finally:
+        con.close()
+
+
+def _sentence(text: str) -> str:
+    """DuckDB's message on one line; for a write, why it is not possible here."""
+    if "read-only" in text:
+        return "a store is read-only for queries; change it with `phasescope load`"
+    if "file system operations are disabled" in text or ("configuration" in text and "locked" in text):
+        return "a query cannot reach files, the network or the configuration; it reads this store only"
+    return "SQL: " + " ".join(text.split())
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run as `phasescope runs` lists it."""
+
+    run_id: str
+    label: str | None
+
+
+def find_run(con: duckdb.DuckDBPyConnection, wanted: str | None) -> Run:
+    """The run with this id, the start of an id, or a label; without a name the one loaded last."""
+    rows = con.execute("SELECT run_id, label FROM runs ORDER BY loaded_unix_ns DESC, run_id").fetchall()
+    runs = [Run(*row) for row in rows]
+    if not runs:
+        raise PhasescopeError("the store holds no run; load one with `phasescope load SOURCE`")
+    if wanted is None:
+        return runs[0]
+    for matches in (
+        [run for run in runs if run.run_id == wanted],
+        [run for run in runs if run.label == wanted],
+        [run for run in runs if run.run_id.startswith(wanted)],
+    ):
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
+            ids = ", ".join(run.run_id for run in matches[:5])
+            raise PhasescopeError(f"{wanted}: several runs go by that name ({ids}); give the whole run id")
+    raise PhasescopeError(f"{wanted}: no such run in the store; `phasescope runs` lists them")
+
+
+def query(
+    sql: str, store: str | Path = "phases.duckdb", *, format_: str = "table", out: str | Path | None = None
+) -> str | None:
+    """Rows of `sql` on a store, as text in `format_`; None where they were written to the file `out`."""
+    from analyze.rows_out import write_rows
+
+    with run_query(Path(store), sql) as con:
+        return write_rows(con, format_, Path(out) if out is not None else None)

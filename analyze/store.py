@@ -1,0 +1,151 @@
+"""The store: one DuckDB file. A run is in it whole or not at all."""
+
+import hashlib
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from graphlib import TopologicalSorter
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from analyze.errors import PhasescopeError
+
+SCHEMA_VERSION = "1"
+SQL = resources.files("analyze") / "sql"
+
+
+def sql_text(name: str) -> str:
+    """The text of `analyze/sql/<name>`."""
+    return (SQL / name).read_text(encoding="utf-8")
+
+
+def _view_texts() -> dict[str, str]:
+    folder = SQL / "views"
+    return {
+        entry.name: entry.read_text(encoding="utf-8")
+        for entry in sorted(folder.iterdir(), key=lambda e: e.name)
+        if entry.name.endswith(".sql")
+    }
+
+
+def connect(path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
+    """Open a DuckDB file; every failure is one sentence that names it."""
+    if read_only and not path.exists():
+        raise PhasescopeError(f"{path}: no store there; make one with `phasescope load SOURCE --store {path}`")
+    try:
+        return duckdb.connect(str(path), read_only=read_only)
+    except duckdb.Error as error:
+        text = str(error)
+        if "lock" in text.lower():
+            raise PhasescopeError(
+                f"{path}: another process holds this store; wait until it ends, or name another with --store"
+            ) from error
+        if path.is_dir():
+            raise PhasescopeError(f"{path}: a folder, not a store; name a file with --store") from error
+        if not path.parent.is_dir():
+            raise PhasescopeError(f"{path}: the folder {path.parent} does not exist; make it first") from error
+        if "not a valid DuckDB" in text or "serializ" in text.lower():
+            raise PhasescopeError(f"{path}: not a DuckDB file; name a phasescope store with --store") from error
+        raise PhasescopeError(f"{path}: DuckDB cannot open it ({_first_line(text)})") from error
+
+
+def scalar(con: duckdb.DuckDBPyConnection, sql: str, values: Any = None) -> Any:
+    """The first value of the first row, None without rows; leaves no result pending on the connection."""
+    rows = con.execute(sql, values).fetchall()
+    return rows[0][0] if rows else None
+
+
+def check_schema(con: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Raise PhasescopeError unless this is a phasescope store of this version."""
+    try:
+        version = scalar(con, "SELECT value FROM store_info WHERE key = 'schema_version'")
+    except duckdb.Error as error:
+        raise PhasescopeError(f"{path}: a DuckDB file, but no phasescope store; name one with --store") from error
+    if version != SCHEMA_VERSION:
+        raise PhasescopeError(
+            f"{path}: a store of schema version {version}, and this phasescope reads {SCHEMA_VERSION}; "
+            "load the sources again into a new store"
+        )
+
+
+@contextmanager
+def writable_store(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection for loading; makes the store where there is none, and removes it again if nothing came in."""
+    fresh = not path.exists()
+    con = connect(path, read_only=False)
+    try:
+        if scalar(con, "SELECT count(*) FROM duckdb_tables() WHERE NOT internal") == 0:
+            con.execute("BEGIN")
+            con.execute(sql_text("schema.sql"))
+            con.execute(sql_text("schema_instruments.sql"))
+            con.execute("INSERT INTO store_info VALUES ('schema_version', ?)", [SCHEMA_VERSION])
+            con.execute("COMMIT")
+        check_schema(con, path)
+        _refresh_views(con)
+        yield con
+        fresh = fresh and scalar(con, "SELECT count(*) FROM runs") == 0
+    finally:
+        con.close()
+        if fresh and path.exists() and _is_empty(path):
+            path.unlink()
+            path.with_name(path.name + ".wal").unlink(missing_ok=True)
+
+
+def _is_empty(path: Path) -> bool:
+    con = connect(path, read_only=True)
+    try:
+        return bool(scalar(con, "SELECT count(*) FROM runs") == 0)
+    except duckdb.Error:
+        return True
+    finally:
+        con.close()
+
+
+def _refresh_views(con: duckdb.DuckDBPyConnection) -> None:
+    """Bring the views to this version's text; they may depend on each other in any order."""
+    texts = _view_texts()
+    digest = hashlib.sha256("".join(texts.values()).encode()).hexdigest()
+    if scalar(con, "SELECT value FROM store_info WHERE key = 'views_sha256'") == digest:
+        return
+    con.execute("BEGIN")
+    for (name,) in con.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall():
+        con.execute(f'DROP VIEW IF EXISTS "{name}" CASCADE')
+    for name in _creation_order(texts):
+        con.execute(texts[name])
+    con.execute("INSERT OR REPLACE INTO store_info VALUES ('views_sha256', ?)", [digest])
+    con.execute("COMMIT")
+
+
+def _creation_order(texts: dict[str, str]) -> list[str]:
+    """File names such that a view comes after those it reads."""
+    made = {name: set(re.findall(r"CREATE VIEW (\w+)", text)) for name, text in texts.items()}
+    graph = {}
+    for name, text in texts.items():
+        code = re.sub(r"--.*", "", text).split("COMMENT ON", 1)[0]
+        words = set(re.findall(r"\w+", code))
+        graph[name] = {other for other, views in made.items() if other != name and views & words}
+    return list(TopologicalSorter(graph).static_order())
+
+
+@contextmanager
+def transaction(con: duckdb.DuckDBPyConnection, what: str) -> Iterator[None]:
+    """All or nothing; DuckDB's own failures become a sentence about `what`."""
+    con.execute("BEGIN")
+    try:
+        yield
+        con.execute("COMMIT")
+    except BaseException as error:
+        with suppress(duckdb.Error):  # a commit that failed has rolled back already
+            con.execute("ROLLBACK")
+        if isinstance(error, duckdb.IOException | duckdb.OutOfMemoryException):
+            raise PhasescopeError(
+                f"{what}: the store could not be written ({_first_line(str(error))}); nothing of it was loaded"
+            ) from error
+        raise
+
+
+def _first_line(text: str) -> str:
+    return text.strip().splitlines()[0] if text.strip() else "no reason given"
