@@ -78,6 +78,7 @@ def capture(
     passes: Sequence[str] = PASSES,
     with_stack: bool = False,
     record_shapes: bool = True,
+    input_strides: bool = True,
     profile_memory: bool = True,
     label: str | None = None,
     zip: bool = False,
@@ -109,6 +110,7 @@ def capture(
         passes=list(passes),
         with_stack=with_stack,
         record_shapes=record_shapes,
+        input_strides=input_strides,
         profile_memory=profile_memory,
     )
     spec.check()

@@ -34,6 +34,7 @@ class CaptureSpec:
     passes: list[str] = field(default_factory=lambda: list(PASSES))
     with_stack: bool = False
     record_shapes: bool = True
+    input_strides: bool = True
     profile_memory: bool = True
 
     def check(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
-import shutil
+import re
 from pathlib import Path
 
 import torch
@@ -25,7 +25,12 @@ from capture.recorder import Recorder
 from capture.redact import replacements
 
 TRACE_NAME = "trace.json.gz"
-GZIP_LEVEL = 3  # a third of the time of level 6 for a tenth more bytes
+# On a trace of 125 MB level 3 took 0.56 s for 9.2 MB, level 6 0.86 s for 7.2 MB, level 9 3.3 s for 6.4 MB.
+GZIP_LEVEL = 6
+# The exporter writes the arguments of an event on one line, strides before dims.
+INPUT_STRIDES = re.compile(rb'"Input Strides": \[.*?\], (?="Input Dims")')
+HOST_NAME = re.compile(rb'("host_?name": *)"[^"]*"', re.IGNORECASE)
+FILE_NAME = re.compile(rb'("traceName": *)"[^"]*"')
 
 
 def _activities(kind: str) -> list[ProfilerActivity]:
@@ -67,6 +72,7 @@ def run(context: PassContext) -> PassOutcome:
         detail = workload_detail(context, result) | {
             "with_stack": spec.with_stack,
             "record_shapes": spec.record_shapes,
+            "input_strides": spec.record_shapes and spec.input_strides,
             "profile_memory": spec.profile_memory,
             "trace_bytes": raw.stat().st_size if raw.exists() else 0,
         }
@@ -76,7 +82,7 @@ def run(context: PassContext) -> PassOutcome:
             raise PhasescopeError(
                 f"The trace at {context.folder} was cut off while it was written; make room on that disk."
             )
-        compress_trace(raw, context.folder / TRACE_NAME)
+        compress_trace(raw, context.folder / TRACE_NAME, input_strides=spec.input_strides)
     finally:
         raw.unlink(missing_ok=True)
     return PassOutcome("measured", clock, detail=detail)
@@ -89,18 +95,22 @@ def _whole(path: Path) -> bool:
         return stream.read().rstrip().endswith(b"}")
 
 
-def compress_trace(source: Path, target: Path) -> None:
-    """Compress an exported trace without names of this machine's user, host and folders (stacks carry paths)."""
+def compress_trace(source: Path, target: Path, *, input_strides: bool = True) -> None:
+    """Compress an exported trace, without names of this machine's user, host and folders (stacks carry paths).
+
+    input_strides False leaves that argument out, a quarter of the compressed size; no event is changed otherwise.
+    """
     pairs = [(old.encode(), new.encode()) for old, new in replacements() if "/" in old]
     with (
         source.open("rb") as raw,
         write_then_rename(target) as stream,
         gzip.GzipFile("trace.json", "wb", GZIP_LEVEL, stream, mtime=0) as packed,
     ):
-        if not pairs:
-            shutil.copyfileobj(raw, packed, 1 << 20)
         for line in raw:
-            if b"/" in line:
+            if not input_strides and b'"Input Strides"' in line:
+                line = INPUT_STRIDES.sub(b"", line)
+            if b"/" in line or b"_name" in line:
+                line = FILE_NAME.sub(rb'\1"trace.json"', HOST_NAME.sub(rb'\1""', line))
                 for old, new in pairs:
                     line = line.replace(old, new)
             packed.write(line)
