@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import astuple, dataclass
 
-import duckdb
-
-from capture.bundle import Architecture, KvLayer, Manifest
+from capture.bundle import Architecture, KvLayer
 
 
 @dataclass(frozen=True)
@@ -72,13 +70,3 @@ def _tokens(layer: KvLayer, prompt_tokens: int, cached_tokens: int) -> tuple[int
         case "linear":
             return 1, " (a state of fixed size)"
     return None, ""
-
-
-def insert_expected(con: duckdb.DuckDBPyConnection, run_id: str, manifest: Manifest) -> None:
-    """Rows of `kv_expected` for each number of cached tokens that the workload passes through."""
-    work = manifest.workload
-    rows = []
-    for cached in range(work.prompt_tokens, work.prompt_tokens + work.new_tokens):
-        expected = expected_bytes(manifest.architecture, work.batch_size, work.prompt_tokens, cached)
-        rows.append((run_id, cached, expected.computed_bytes, expected.reason))
-    con.executemany("INSERT INTO kv_expected VALUES (?, ?, ?, ?)", rows)

@@ -1,0 +1,24 @@
+"""Which phase host slices and device rows belong to, and by what means that is known."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+import duckdb
+
+# In this order: the first means that knows a device row's launch settles it.
+_STEPS = ("windows", "ops", "correlation", "flow", "external_id", "containment", "whole_trace", "notes")
+
+
+def attribute(con: duckdb.DuckDBPyConnection, run_id: str, pass_: str) -> None:
+    """Fill role, repeat, phase and step of `ops`, and launch and phase of `kernels`, for one pass.
+
+    Host slices belong to the phase in whose range they start, on its thread. Slices of other threads belong to it
+    by time where the loop allows that (see attribute/windows.sql). Device rows belong to the phase of the call that launched
+    them, wherever in time they ran. Notes go to `quality`. The rows of `phases` must be there.
+    """
+    for step in _STEPS:
+        text = resources.files("analyze").joinpath(f"sql/attribute/{step}.sql").read_text("utf-8")
+        names = {name: value for name, value in (("run_id", run_id), ("pass", pass_)) if f"${name}" in text}
+        con.execute(text, names)
+    con.execute("DROP TABLE phase_windows")

@@ -1,0 +1,22 @@
+-- PyTorch writes the number of the operator that launched a device row beside it ("External id"): where the launch
+-- itself is not in the file, the row belongs to that operator's phase. Such a row has no launch and no delay.
+UPDATE kernels
+SET repeat = called.repeat, phase = called.phase, step = called.step, attributed_by = 'external_id'
+FROM (
+    WITH numbered AS (
+        SELECT rowid AS row, rank, TRY_CAST(TRY(json_extract_string(args, '$."External id"')) AS BIGINT) AS external_id
+        FROM kernels
+        WHERE run_id = $run_id AND pass = $pass AND attributed_by = 'unattributed' AND contains(args, '"External id"')
+    ),
+    operators AS (
+        SELECT rank, external_id, any_value(repeat) AS repeat, any_value(phase) AS phase, any_value(step) AS step
+        FROM ops
+        WHERE run_id = $run_id AND pass = $pass AND role = 'operator' AND external_id <> 0
+        GROUP BY ALL
+        HAVING count(*) = 1
+    )
+    SELECT n.row, o.repeat, o.phase, o.step
+    FROM numbered n
+    JOIN operators o USING (rank, external_id)
+) called
+WHERE kernels.rowid = called.row
