@@ -1,0 +1,131 @@
+"""The first sentence: where the time went, or what is not known about it. Only clean latencies are quoted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from reports import format as fmt
+from reports.queries import Result, Row
+from reports.sections.budget import main_pass
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece of a sentence; `tone` names the colour of what it speaks of, `strong` marks a number."""
+
+    text: str
+    strong: bool = False
+    tone: str = ""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The sentence in pieces, and the queries it was built from."""
+
+    parts: tuple[Part, ...]
+    sql: tuple[Result, ...]
+
+    @property
+    def text(self) -> str:
+        return "".join(part.text for part in self.parts)
+
+
+def build(results: Mapping[str, Result]) -> Answer:
+    """One or two sentences: the clean latencies, then what a decode step is made of."""
+    parts = [*_latency(results), *_composition(results)]
+    used = ("run", "generation", "latency", "breakdown", "timeline_window")
+    return Answer(tuple(parts), tuple(results[name] for name in used if results[name]))
+
+
+def _latency(results: Mapping[str, Result]) -> list[Part]:
+    run, generation = results["run"].one(), results["generation"].one()
+    clean = {row["phase"]: row for row in results["latency"]}
+    if not generation["generations"]:
+        return _without_clean(results, clean)
+    tokens = fmt.plural(run["new_tokens"] or generation["decode_steps"] + 1, "token")
+    if (run["batch_size"] or 1) > 1:
+        tokens += f" for each of {fmt.count(run['batch_size'])} sequences"
+    parts = [
+        Part(f"{tokens} took "),
+        Part(fmt.duration(generation["total_ns"]), True),
+        Part(": "),
+        Part("prefill", tone="prefill"),
+        Part(" "),
+        Part(fmt.duration(generation["prefill_ns"]), True),
+        Part(f" ({fmt.percent(generation['prefill_share'], 2)})"),
+    ]
+    decode = clean.get("decode")
+    if decode and generation["decode_steps"]:
+        parts += [
+            Part(", then "),
+            Part(fmt.plural(generation["decode_steps"], "decode step"), tone="decode"),
+            Part(" of "),
+            Part(fmt.duration(decode["median_ns"]), True),
+            Part(f" ({fmt.significant(decode['tokens_per_second'])} tokens/s)"),
+        ]
+    return [*parts, Part(". ")]
+
+
+def _without_clean(results: Mapping[str, Result], clean: Mapping[str, Row]) -> list[Part]:
+    if clean:
+        names = " and ".join(sorted(clean))
+        return [Part(f"The clean pass holds no whole generation, only {names} calls, so no total is quoted. ")]
+    why = next((row["reason"] for row in results["passes"] if row["pass"] == "clean" and row["reason"]), None)
+    parts = [Part("How long a token takes without a profiler is not known", True), Part(": no clean pass was measured")]
+    parts.append(Part(f" ({why}). " if why else ". "))
+    window, calls = results["timeline_window"].one(), results["breakdown"]
+    if window["end_ns"] is not None:
+        span = fmt.duration(window["end_ns"] - window["start_ns"])
+        parts += [Part("What the trace shows spans "), Part(span, True), Part(" with the profiler on")]
+        known = [row for row in calls if row["pass"] == window["pass"] and row["phase"] != "unknown"]
+        if known:
+            listed = ", ".join(f"{fmt.count(row['calls'])} {row['phase']}" for row in known)
+            parts.append(Part(f" and holds {listed} calls. "))
+        else:
+            parts.append(Part("; no phase of generation was recognised in it. "))
+    return parts
+
+
+def _composition(results: Mapping[str, Result]) -> list[Part]:
+    rows = [row for row in results["breakdown"] if row["pass"] == main_pass(results)]
+    by_phase = {row["phase"]: row for row in rows}
+    row = by_phase.get("decode") or (rows[0] if rows else None)
+    if row is None:
+        return [Part("What that time is made of is not known: no pass recorded operators.")]
+    what = "a decode step" if row["phase"] == "decode" else f"a {row['phase']} call"
+    if row["phase"] == "unknown":
+        what = "it"
+    parts: list[Part] = []
+    if row["operators_ns"] is not None:
+        parts += _of_host(row, what, results["run"].one()["device"])
+    if row["device_busy_ns"] is not None and row["device_idle_ns"] is not None:
+        extent = row["device_busy_ns"] + row["device_idle_ns"]
+        share = row["device_busy_ns"] / extent if extent else None
+        parts += [Part("The "), Part("device", tone="device"), Part(" is busy "), Part(fmt.percent(share, 2), True),
+                  Part(f" of {what if what != 'it' else 'that time'}.")]  # fmt: skip
+    elif row["device_busy_ns"] is not None:
+        parts.append(Part("How much of it the device is idle is not established."))
+    return parts
+
+
+def _of_host(row: Row, what: str, device: str | None) -> list[Part]:
+    shares = {
+        "operators": row["operators_ns"] / row["wall_ns"],
+        "host work between them": row["between_ns"] / row["wall_ns"],
+        "waiting for the device": row["waiting_ns"] / row["wall_ns"],
+    }
+    label = "encoding operators on the CPU" if device == "mps" else "operators"
+    ordered = sorted(((share, key) for key, share in shares.items() if share >= 0.005), reverse=True)
+    parts: list[Part] = []
+    for number, (share, key) in enumerate(ordered):
+        name = label if key == "operators" else key
+        if number == 0:
+            parts.append(Part(f"{'Most of' if share > 0.5 else 'Of'} {what}, "))
+            parts += [Part(fmt.percent(share, 2), True), Part(f", is {name}")]
+        else:
+            parts += [Part("; "), Part(fmt.percent(share, 2), True), Part(f" is {name}")]
+    parts.append(Part(" (in the profiled pass). " if row["pass"] == "profiled" else ". "))
+    if device == "mps":
+        parts.append(Part("GPU time is not in this trace: on MPS an operator's duration is the time to encode it. "))
+    return parts

@@ -1,0 +1,65 @@
+"""What is established: statements with a verdict, the evidence for it, and what would settle an open one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from reports import format as fmt
+from reports.queries import Result, Row
+from reports.sections.names import Names
+
+_SIGNS = {"holds": ("✓", "holds"), "does not hold": ("✗", "fails")}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement. The verdict shows as a sign and a word, never by colour alone."""
+
+    statement: str
+    verdict: str
+    sign: str
+    tone: str
+    evidence: str | None
+    numbers: tuple[tuple[str, str], ...]
+    settled_by: str | None
+    sql: Result
+
+
+def build(results: Mapping[str, Result], names: Names) -> tuple[Claim, ...]:
+    """Empty where no claims were made about the run."""
+    return tuple(_claim(row, number, names) for number, row in enumerate(results["claims"]))
+
+
+def _claim(row: Row, number: int, names: Names) -> Claim:
+    sign, tone = _SIGNS.get(row["verdict"], ("○", "open"))
+    return Claim(
+        statement=names(row["claim"]), verdict=row["verdict"], sign=sign, tone=tone, evidence=names(row["evidence"]),
+        numbers=_numbers(row["numbers"], names), settled_by=names(row["settled_by"]),
+        sql=Result(f"claim {number + 1}", (row["sql"] or "").strip(), (), ()),
+    )  # fmt: skip
+
+
+def _numbers(text: str | None, names: Names) -> tuple[tuple[str, str], ...]:
+    if not text:
+        return ()
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return (("", names(text)),)
+    if not isinstance(value, dict):
+        return (("", names(text)),)
+    return tuple((names(str(key)).replace("_", " "), names(_shown(key, item))) for key, item in value.items())
+
+
+def _shown(key: str, value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return json.dumps(value, ensure_ascii=False)
+    if key.endswith("_ns"):
+        return fmt.duration(value)
+    if key.endswith("_bytes"):
+        return fmt.size(value)
+    return fmt.rate(value)

@@ -1,0 +1,44 @@
+-- Slices of the timeline's window. Those shorter than resolution_ns are merged with their neighbours of the same
+-- lane, phase and stretch of resolution_ns: `merged` counts them, `covered` is the share of the block they fill.
+WITH host AS (
+    SELECT
+        'host' AS side,
+        coalesce(nullif(threads.thread_name, ''), 'thread ' || threads.tid, 'thread') AS place,
+        ops.depth AS level, ops.thread_id AS place_id,
+        ops.name, ops.phase, ops.start_ns, ops.dur_ns
+    FROM ops LEFT JOIN threads USING (run_id, pass, rank, thread_id)
+    WHERE run_id = $run_id AND pass = $pass AND rank = $rank AND layer = 'operator' AND ops.depth < 3
+        AND ops.start_ns < $end_ns AND ops.start_ns + ops.dur_ns > $start_ns
+), device AS (
+    SELECT
+        'device' AS side,
+        concat_ws(' ', 'device', device, 'stream ' || stream) AS place,
+        0 AS level, hash(device, stream) AS place_id,
+        name, phase, start_ns, dur_ns
+    FROM kernels
+    WHERE run_id = $run_id AND pass = $pass AND rank = $rank
+        AND start_ns < $end_ns AND start_ns + dur_ns > $start_ns
+), places AS (
+    SELECT side, place_id, row_number() OVER (PARTITION BY side ORDER BY sum(dur_ns) DESC, place_id) AS place_order
+    FROM (SELECT side, place_id, dur_ns FROM host WHERE level = 0
+          UNION ALL SELECT side, place_id, dur_ns FROM device)
+    GROUP BY side, place_id
+), slices AS (
+    SELECT * FROM (FROM host UNION ALL FROM device) JOIN places USING (side, place_id)
+    WHERE place_order <= 4
+), drawn AS (
+    SELECT side, place_order, place, level, phase, name, start_ns, start_ns + dur_ns AS end_ns,
+        1 AS merged, 1.0 AS covered
+    FROM slices WHERE dur_ns >= $resolution_ns
+    UNION ALL
+    SELECT side, place_order, any_value(place), level, phase, arg_max(name, dur_ns),
+        min(start_ns), max(start_ns + dur_ns), count(*), sum(dur_ns) / greatest(max(start_ns + dur_ns) - min(start_ns), 1)
+    FROM slices WHERE dur_ns < $resolution_ns
+    GROUP BY side, place_order, level, phase, start_ns // greatest($resolution_ns, 1)
+)
+SELECT side, place_order, place, level, coalesce(phase, 'outside') AS phase, name,
+    greatest(start_ns, $start_ns) - $start_ns AS start_ns,
+    least(end_ns, $end_ns) - greatest(start_ns, $start_ns) AS dur_ns,
+    merged, least(covered, 1.0) AS covered
+FROM drawn
+ORDER BY side DESC, place_order, level, start_ns
