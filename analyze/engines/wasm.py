@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import importlib.util
 import signal
 import threading
@@ -56,7 +57,11 @@ def _compiled(path: Path) -> tuple[wasmtime.Engine, wasmtime.Module]:
     from analyze.engines.module_cache import load_module
 
     engine = wasmtime.Engine()
-    return engine, load_module(engine, path)
+    module = load_module(engine, path)
+    # Left to the interpreter's last moments, wasmtime's destructors complain that their module is gone.
+    atexit.register(module.close)
+    atexit.register(engine.close)
+    return engine, module
 
 
 @contextmanager
