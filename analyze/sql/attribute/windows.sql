@@ -1,7 +1,8 @@
 -- The phases of the pass as windows of time, and how far each reaches beyond its own thread.
--- everywhere: work on every thread of the rank belongs to it by time. So for one phase over a whole trace; where our engine ran, whose
--- loop does nothing else meanwhile and waits for the device at both ends; and where the marks lie on one thread that
--- itself starts no work while others do (a scheduler beside its worker).
+-- everywhere: work on every thread of the rank belongs to it by time. So for one phase over a whole trace; for the
+-- profiler's own steps, which bracket the process; for our engine, whose loop does nothing else meanwhile and waits
+-- for the device at both ends; and where the marks lie on one thread that itself does no work while others do (a
+-- scheduler beside its worker).
 CREATE OR REPLACE TEMP TABLE phase_windows AS
 WITH marks AS (
     SELECT rank, thread_id, start_ns, start_ns + dur_ns AS end_ns, repeat, phase, step, source
@@ -22,7 +23,7 @@ working AS (
 )
 SELECT
     marks.*,
-    source IN ('annotation', 'whole_trace')
+    source IN ('annotation', 'profiler_step', 'whole_trace')
     OR coalesce(marked.threads = 1 AND NOT working.marked_works AND working.others_work, false) AS everywhere,
     source = 'annotation' OR marks.thread_id IS NULL AND source <> 'whole_trace' AS holds_device_work
 FROM marks

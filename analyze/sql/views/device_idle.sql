@@ -45,10 +45,10 @@ edges AS (
     UNION ALL
     SELECT run_id, pass, rank, device, greatest(gap_start_ns, launched_ns), 1, 0, 0,
            {'repeat': repeat, 'phase': phase, 'step': step, 'cause': CASE WHEN NOT established THEN 'not established' ELSE 'launch' END}
-    FROM gaps WHERE greatest(gap_start_ns, launched_ns) < gap_end_ns
+    FROM gaps WHERE launched_ns < gap_end_ns
     UNION ALL
     SELECT run_id, pass, rank, device, gap_end_ns, -1, 0, 0, NULL
-    FROM gaps WHERE greatest(gap_start_ns, launched_ns) < gap_end_ns
+    FROM gaps WHERE launched_ns < gap_end_ns
     UNION ALL
     SELECT o.run_id, o.pass, o.rank, d.device, unnest([o.start_ns, o.start_ns + o.dur_ns]), 0, unnest([1, -1]), 0, NULL
     FROM ops o

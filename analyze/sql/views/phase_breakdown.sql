@@ -1,118 +1,121 @@
+-- Times are unions of intervals: a row adds only what lies behind everything that began before it.
 CREATE VIEW phase_breakdown AS
 WITH host AS (
     SELECT
-        o.run_id, o.pass, o.rank, o.repeat, o.phase, o.step, o.role,
+        p.rowid AS phase_row, o.run_id, o.pass, o.rank, o.role, o.depth, o.start_ns,
         o.thread_id = p.thread_id OR p.thread_id IS NULL AS on_thread,
-        o.start_ns,
-        least(o.start_ns + o.dur_ns, p.start_ns + p.dur_ns) AS end_ns,
-        o.depth
+        least(o.start_ns + o.dur_ns, p.start_ns + p.dur_ns) AS end_ns
     FROM ops o
-    JOIN phases p USING (run_id, pass, rank, repeat, phase, step)
+    LEFT JOIN phases p USING (run_id, pass, rank, repeat, phase, step)
     WHERE o.layer = 'operator'
 ),
+traced AS (SELECT DISTINCT run_id, pass, rank FROM host),
 counted AS (
     SELECT
-        run_id, pass, rank, repeat, phase, step,
+        run_id, phase_row,
         count(*) FILTER (role = 'operator') AS operators,
-        count(*) FILTER (role = 'launch') AS launches
+        count(*) FILTER (role = 'launch') AS launches,
+        -- A phase may begin inside an operator. No slice of the phase is then nested less deeply in others of the
+        -- phase than one at the depth of its first, so that deeper ones add nothing.
+        arg_min(depth, start_ns) FILTER (on_thread) AS top_depth
     FROM host
-    GROUP BY ALL
+    WHERE phase_row IS NOT NULL
+    GROUP BY run_id, phase_row
 ),
-top_added AS (
+host_added AS (
     SELECT
-        run_id, pass, rank, repeat, phase, step,
-        greatest(0, end_ns - greatest(start_ns, coalesce(max(end_ns) OVER earlier, start_ns))) AS added_ns
+        run_id, phase_row, false AS sync,
+        end_ns - greatest(start_ns, coalesce(max(end_ns) OVER earlier, start_ns)) AS added_ns
     FROM host
-    WHERE on_thread AND depth = 0
-    WINDOW earlier AS (
-        PARTITION BY run_id, pass, rank, repeat, phase, step ORDER BY start_ns, end_ns
-        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-    )
-),
-top_sum AS (
-    SELECT run_id, pass, rank, repeat, phase, step, sum(added_ns)::BIGINT AS operator_ns FROM top_added GROUP BY ALL
-),
-sync_added AS (
-    SELECT
-        run_id, pass, rank, repeat, phase, step,
-        greatest(0, end_ns - greatest(start_ns, coalesce(max(end_ns) OVER earlier, start_ns))) AS added_ns
+    JOIN counted USING (run_id, phase_row)
+    WHERE on_thread AND depth <= top_depth
+    WINDOW earlier AS (PARTITION BY run_id, phase_row ORDER BY start_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+    UNION ALL
+    SELECT run_id, phase_row, true, end_ns - greatest(start_ns, coalesce(max(end_ns) OVER earlier, start_ns))
     FROM host
     WHERE on_thread AND role = 'synchronisation'
-    WINDOW earlier AS (
-        PARTITION BY run_id, pass, rank, repeat, phase, step ORDER BY start_ns, end_ns
-        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-    )
+    WINDOW earlier AS (PARTITION BY run_id, phase_row ORDER BY start_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
 ),
-sync_sum AS (
-    SELECT run_id, pass, rank, repeat, phase, step, sum(added_ns)::BIGINT AS sync_ns FROM sync_added GROUP BY ALL
+host_time AS (
+    SELECT
+        run_id, phase_row,
+        sum(added_ns) FILTER (added_ns > 0 AND NOT sync)::BIGINT AS operator_ns,
+        sum(added_ns) FILTER (added_ns > 0 AND sync)::BIGINT AS sync_ns
+    FROM host_added
+    GROUP BY run_id, phase_row
 ),
+device AS (
+    SELECT p.rowid AS phase_row, k.run_id, k.pass, k.rank, k.kind, k.start_ns, k.start_ns + k.dur_ns AS end_ns
+    FROM kernels k
+    LEFT JOIN phases p USING (run_id, pass, rank, repeat, phase, step)
+),
+with_device AS (SELECT DISTINCT run_id, pass, rank FROM device),
 device_added AS (
     SELECT
-        run_id, pass, rank, repeat, phase, step, kind,
-        greatest(0, start_ns + dur_ns - greatest(start_ns, coalesce(max(start_ns + dur_ns) OVER earlier, start_ns))) AS added_ns
-    FROM kernels
-    WHERE phase IS NOT NULL
-    WINDOW earlier AS (
-        PARTITION BY run_id, pass, rank, repeat, phase, step ORDER BY start_ns, dur_ns
-        ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-    )
+        run_id, phase_row, kind,
+        end_ns - greatest(start_ns, coalesce(max(end_ns) OVER earlier, start_ns)) AS added_ns
+    FROM device
+    WHERE phase_row IS NOT NULL
+    WINDOW earlier AS (PARTITION BY run_id, phase_row ORDER BY start_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
 ),
-device_sum AS (
+device_time AS (
     SELECT
-        run_id, pass, rank, repeat, phase, step,
-        sum(added_ns)::BIGINT AS device_busy_ns,
+        run_id, phase_row,
+        sum(added_ns) FILTER (added_ns > 0)::BIGINT AS device_busy_ns,
         count(*) FILTER (kind IN ('kernel', 'metal', 'other')) AS kernels
     FROM device_added
-    GROUP BY ALL
+    GROUP BY run_id, phase_row
 ),
--- gaps in which no device of the rank works: rows in order, and the ends of synchronised phases as rows of no length
-idle_edges AS (
-    SELECT run_id, pass, rank, repeat, phase, step, start_ns, start_ns + dur_ns AS end_ns FROM kernels
+extent AS (
+    SELECT p.rowid AS phase_row, e.run_id, e.pass, e.rank, e.start_ns, e.end_ns, e.synchronised, e.established
+    FROM device_extent e
+    JOIN phases p USING (run_id, pass, rank, repeat, phase, step)
+),
+-- Gaps in which no device of the rank works: between its rows in order, the ends of synchronised phases among them as
+-- rows of no length. A gap belongs to the phase of the row that ends it, from the begin of that phase's extent.
+edges AS (
+    SELECT run_id, pass, rank, phase_row, start_ns, end_ns FROM device
     UNION ALL
-    SELECT run_id, pass, rank, repeat, phase, step, end_ns, end_ns FROM device_extent WHERE synchronised
+    SELECT run_id, pass, rank, phase_row, end_ns, end_ns FROM extent WHERE synchronised
 ),
-idle_before AS (
+gaps AS (
     SELECT
-        *,
+        run_id, phase_row, start_ns,
         max(end_ns) OVER (
-            PARTITION BY run_id, pass, rank ORDER BY start_ns, end_ns DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+            PARTITION BY run_id, pass, rank ORDER BY start_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS busy_until_ns
-    FROM idle_edges
+    FROM edges
 ),
-idle_sum AS (
+idle AS (
     SELECT
-        run_id, pass, rank, repeat, phase, step,
-        CASE WHEN any_value(e.established)
-            THEN sum(greatest(0, b.start_ns - greatest(e.start_ns, coalesce(b.busy_until_ns, e.start_ns))))::BIGINT
-        END AS device_idle_ns
-    FROM idle_before b
-    JOIN device_extent e USING (run_id, pass, rank, repeat, phase, step)
-    GROUP BY ALL
-),
-traced AS (SELECT DISTINCT run_id, pass, rank FROM counted),
-has_device AS (SELECT DISTINCT run_id, pass, rank FROM coverage)
+        run_id, phase_row,
+        sum(greatest(0, g.start_ns - greatest(e.start_ns, coalesce(g.busy_until_ns, e.start_ns))))::BIGINT AS device_idle_ns
+    FROM gaps g
+    JOIN extent e USING (run_id, phase_row)
+    WHERE e.established
+    GROUP BY run_id, phase_row
+)
 SELECT
     p.run_id, p.pass, p.rank, p.repeat, p.phase, p.step,
     p.dur_ns AS wall_ns,
-    CASE WHEN t.run_id IS NOT NULL THEN coalesce(o.operator_ns, 0) END AS operator_ns,
-    CASE WHEN t.run_id IS NOT NULL THEN p.dur_ns - coalesce(o.operator_ns, 0) END AS between_operators_ns,
-    CASE WHEN t.run_id IS NOT NULL THEN coalesce(s.sync_ns, 0) END AS sync_ns,
-    CASE WHEN h.run_id IS NOT NULL THEN coalesce(d.device_busy_ns, 0) END AS device_busy_ns,
+    CASE WHEN t.run_id IS NOT NULL THEN coalesce(h.operator_ns, 0) END AS operator_ns,
+    CASE WHEN t.run_id IS NOT NULL THEN p.dur_ns - coalesce(h.operator_ns, 0) END AS between_operators_ns,
+    CASE WHEN t.run_id IS NOT NULL THEN coalesce(h.sync_ns, 0) END AS sync_ns,
+    CASE WHEN w.run_id IS NOT NULL THEN coalesce(d.device_busy_ns, 0) END AS device_busy_ns,
     i.device_idle_ns,
     CASE WHEN t.run_id IS NOT NULL THEN coalesce(c.operators, 0) END AS operators,
     CASE WHEN t.run_id IS NOT NULL THEN coalesce(c.launches, 0) END AS launches,
-    CASE WHEN h.run_id IS NOT NULL THEN coalesce(d.kernels, 0) END AS kernels,
+    CASE WHEN w.run_id IS NOT NULL THEN coalesce(d.kernels, 0) END AS kernels,
     100.0 * p.cpu_ns / nullif(p.dur_ns, 0) AS cpu_percent,
     p.tokens,
     p.cached_tokens
 FROM phases p
 LEFT JOIN traced t USING (run_id, pass, rank)
-LEFT JOIN has_device h USING (run_id, pass, rank)
-LEFT JOIN counted c USING (run_id, pass, rank, repeat, phase, step)
-LEFT JOIN top_sum o USING (run_id, pass, rank, repeat, phase, step)
-LEFT JOIN sync_sum s USING (run_id, pass, rank, repeat, phase, step)
-LEFT JOIN device_sum d USING (run_id, pass, rank, repeat, phase, step)
-LEFT JOIN idle_sum i USING (run_id, pass, rank, repeat, phase, step);
+LEFT JOIN with_device w USING (run_id, pass, rank)
+LEFT JOIN counted c ON c.run_id = p.run_id AND c.phase_row = p.rowid
+LEFT JOIN host_time h ON h.run_id = p.run_id AND h.phase_row = p.rowid
+LEFT JOIN device_time d ON d.run_id = p.run_id AND d.phase_row = p.rowid
+LEFT JOIN idle i ON i.run_id = p.run_id AND i.phase_row = p.rowid;
 COMMENT ON VIEW phase_breakdown IS 'Where the time of each phase went. Only pass clean holds latencies to quote; the others explain.';
 COMMENT ON COLUMN phase_breakdown.run_id IS 'Run.';
 COMMENT ON COLUMN phase_breakdown.pass IS 'Pass.';
