@@ -93,20 +93,24 @@ class _Buffer:
 
     def more(self, size: int = PIECE_BYTES) -> bool:
         """Read on; False at the end of the file."""
-        if self.ended:
-            return False
+        parts = []
+        read = getattr(self.stream, "read1", self.stream.read)  # read1 gives what is whole before it fails
         try:
-            block = self.stream.read(size)
+            while size > 0 and not self.ended:
+                block = read(size)
+                self.ended = not block
+                parts.append(block)
+                size -= len(block)
         except (EOFError, OSError, zlib.error) as error:
-            block = b""
+            self.ended = True
+            after = self._before + len(self.data) + sum(map(len, parts))
             self.faults.mend(
                 "damaged_compression",
                 1,
-                f"the compressed file breaks off or is damaged ({error}) "
-                f"after byte {self._before + len(self.data)} of its content",
+                f"the compressed file breaks off or is damaged ({error}) after byte {after} of its content",
             )
+        block = b"".join(parts)
         if not block:
-            self.ended = True
             return False
         self.data = self.data[self.at :] + block
         self._before += self.at
@@ -270,8 +274,11 @@ class EventStream:
                 return
             while len(buffer) < size and buffer.more():
                 pass
-            events, used, ended = self._piece(size)
-            if used == 0:  # one event is larger than the piece, or it is broken
+            events, used, ended, broken = self._piece(size)
+            if used == 0:
+                if not broken and not buffer.ended and size < _LARGEST_EVENT:
+                    size *= 2  # one event is larger than the piece
+                    continue
                 events, used = self._mended_piece() or self._broken_event()
                 size = _SMALL_PIECE
             else:
@@ -282,34 +289,40 @@ class EventStream:
             if ended:
                 return
 
-    def _piece(self, size: int) -> tuple[list[Event], int, bool]:
-        """Decode whole events from the front: (events, bytes used, whether the array ended)."""
+    def _piece(self, size: int) -> tuple[list[Event], int, bool, bool]:
+        """Decode whole events from the front.
+
+        Returns the events, the bytes they took, whether the array ended behind them, and, where nothing could be
+        decoded, whether the first event is known to be broken (else it may only be longer than the piece).
+        """
         data = self._buffer.window(size)
         end = len(data)
         whole = self._buffer.ended and end == len(self._buffer)
         cut = end if whole else _last_cut(data, end)
-        for _ in range(64):
-            if cut <= 0:
-                return [], 0, False
+        broken, tries = False, 0
+        while cut > 0:
             events, bad = self._decode(data[:cut])
             if events is not None:
-                return events, cut, False
-            if bad is not None:
-                at = min(bad, cut)
-                # msgspec stops behind the bracket that closed the array: what stands before it is whole.
-                close = data.rfind(b"]", 0, at + 1)
-                if close >= 0 and not data[close + 1 : at].strip(_WHITE):
-                    body = data[:close].rstrip(_WHITE)
-                    trailing = body.endswith(b",")
-                    events, _bad = self._decode(body[:-1] if trailing else body)
-                    if events is not None:
-                        if trailing:
-                            self._mend("trailing_comma", 1, self._buffer.offset + len(body) - 1)
-                        return events, close + 1, True
-                cut = _last_cut(data, at)
-            else:
-                cut = _last_cut(data, cut - 1)
-        return [], 0, False
+                return events, cut, False, False
+            broken = bad is not None
+            tries += 1
+            if bad is None:
+                # Cut inside an event, most likely; else somewhere before: look there in strides.
+                cut = _last_cut(data, cut - 1 if tries < 8 else cut // 2)
+                continue
+            at = min(bad, cut)
+            # msgspec stops just behind the bracket that closed the array: what stands before it is whole.
+            close = data.rfind(b"]", 0, at + 1)
+            if close >= 0 and not data[close + 1 : at].strip(_WHITE + b",}"):
+                body = data[:close].rstrip(_WHITE)
+                trailing = body.endswith(b",")
+                events, _bad = self._decode(body[:-1] if trailing else body)
+                if events is not None:
+                    if trailing:
+                        self._mend("trailing_comma", 1, self._buffer.offset + len(body) - 1)
+                    return events, close + 1, True, False
+            cut = _last_cut(data, at)
+        return [], 0, False, broken
 
     def _decode(self, piece: bytes) -> tuple[list[Event] | None, int | None]:
         """Events of a piece, or None and the byte where strict decoding broke (None where it does not tell)."""
@@ -325,10 +338,9 @@ class EventStream:
         except msgspec.ValidationError:
             return self._loose(piece)
         except msgspec.DecodeError as error:
-            place = _BYTE.search(str(error))
-            return None, int(place.group(1)) - 1 if place else None
+            return None, _place(error)
         except RecursionError:
-            return None, None
+            return None, 0
         self.raw_events += len(events)
         return events, None
 
@@ -336,9 +348,10 @@ class EventStream:
         """Events of a piece of sound JSON in which some value has an unexpected type."""
         try:
             raws = _RAWS.decode(b"[" + piece + b"]")
-        except (msgspec.DecodeError, RecursionError):
-            # Sound up to the wrong type, broken behind it.
-            return None, None
+        except msgspec.DecodeError as error:  # sound up to the wrong type, broken behind it
+            return None, _place(error)
+        except RecursionError:
+            return None, 0
         events = []
         for raw in raws:
             event = self._loose_event(bytes(raw))
@@ -454,6 +467,12 @@ class EventStream:
     def _exclude(self, reason: str, at: int) -> None:
         self.raw_events += 1
         self.faults.exclude(reason, 1, f"first in the event at byte {at}")
+
+
+def _place(error: msgspec.DecodeError) -> int | None:
+    """The byte of the piece (which msgspec saw behind a bracket) where it broke, None where it does not tell."""
+    place = _BYTE.search(str(error))
+    return int(place.group(1)) - 1 if place else None
 
 
 def _last_cut(data: bytes, end: int) -> int:

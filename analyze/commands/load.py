@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from analyze.commands.options import store_option
-from capture.errors import PhasescopeError
+from analyze.errors import PhasescopeError
 
 
 @click.command("load")
