@@ -55,10 +55,9 @@ def _number(config: Any, name: str) -> int | None:
 
 
 def _kv_heads(config: Any) -> int | None:
-    own = _number(config, "num_key_value_heads")
-    if own is None and getattr(config, "model_type", None) in ALL_HEADS_CACHED:
+    if getattr(config, "model_type", None) in ALL_HEADS_CACHED:
         return _number(config, "num_attention_heads")
-    return own
+    return _number(config, "num_key_value_heads")
 
 
 def _head_dim(config: Any) -> int | None:
