@@ -4,6 +4,9 @@ from pathlib import Path
 
 from analyze.query import query
 
+# The meaning of a column is there to be read to its end.
+_WHOLE = 1000
+
 _RUNS = """
 SELECT run_id, label, model, weights, device, dtype, batch_size AS batch, prompt_tokens AS prompt, new_tokens AS new,
     raw_events AS events, excluded_events AS excluded, source
@@ -41,6 +44,6 @@ def tables(
 ) -> str | None:
     """Tables and views with what they mean; with a `name`, the columns of that one."""
     if name is None:
-        return query(_OVERVIEW, store, format_=format_, out=out)
+        return query(_OVERVIEW, store, format_=format_, out=out, widest=_WHOLE)
     quoted = name.replace("'", "''")
-    return query(_TABLES.format(filter=f"c.table_name = '{quoted}'"), store, format_=format_, out=out)
+    return query(_TABLES.format(filter=f"c.table_name = '{quoted}'"), store, format_=format_, out=out, widest=_WHOLE)

@@ -85,10 +85,18 @@ def find_run(con: duckdb.DuckDBPyConnection, wanted: str | None) -> Run:
 
 
 def query(
-    sql: str, store: str | Path = "phases.duckdb", *, format_: str = "table", out: str | Path | None = None
+    sql: str,
+    store: str | Path = "phases.duckdb",
+    *,
+    format_: str = "table",
+    out: str | Path | None = None,
+    widest: int = 72,
 ) -> str | None:
-    """Rows of `sql` on a store, as text in `format_`; None where they were written to the file `out`."""
+    """Rows of `sql` on a store, as text in `format_`; None where they were written to the file `out`.
+
+    In the format table a cell wider than `widest` characters is cut; every other format is whole.
+    """
     from analyze.rows_out import write_rows
 
     with run_query(Path(store), sql) as con:
-        return write_rows(con, format_, Path(out) if out is not None else None)
+        return write_rows(con, format_, Path(out) if out is not None else None, widest=widest)

@@ -5,8 +5,9 @@ import io
 import json
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +15,16 @@ import duckdb
 
 from analyze.errors import UsageError
 
-_WIDEST_CELL = 60
+_WIDEST_CELL = 72
 
 
-def write_rows(con: duckdb.DuckDBPyConnection, format_: str, out: Path | None) -> str | None:
+def write_rows(
+    con: duckdb.DuckDBPyConnection, format_: str, out: Path | None, *, widest: int = _WIDEST_CELL
+) -> str | None:
     """The last result of `con` in `format_` (table, csv, json, jsonl, markdown, parquet).
 
     Returns the text, or None where it was written to `out` (by a temporary name, then renamed). Parquet needs
-    `out`. NaN and infinities become null in JSON, which has none.
+    `out`. A cell of a table wider than `widest` is cut. NaN and infinities become null in JSON, which has none.
     """
     if format_ == "parquet":
         if out is None:
@@ -33,7 +36,14 @@ def write_rows(con: duckdb.DuckDBPyConnection, format_: str, out: Path | None) -
         return None
     names = [column[0] for column in con.description or []]
     rows = con.fetchall()
-    text = {"table": _table, "csv": _csv, "json": _json, "jsonl": _jsonl, "markdown": _markdown}[format_](names, rows)
+    formats: dict[str, Callable[[list[str], list[tuple[Any, ...]]], str]] = {
+        "table": partial(_table, widest=widest),
+        "csv": _csv,
+        "json": _json,
+        "jsonl": _jsonl,
+        "markdown": _markdown,
+    }
+    text = formats[format_](names, rows)
     if out is None:
         return text
     with _replacing(out) as temporary:
@@ -57,7 +67,7 @@ def _cell(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, float):
-        return f"{value:.6g}"
+        return f"{value:.6g}" if abs(value) < 1e6 or not math.isfinite(value) else f"{value:.0f}"
     return str(value)
 
 
@@ -65,8 +75,8 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _table(names: list[str], rows: list[tuple[Any, ...]]) -> str:
-    cells = [[_shortened(_cell(v)) for v in row] for row in rows]
+def _table(names: list[str], rows: list[tuple[Any, ...]], *, widest: int) -> str:
+    cells = [[_shortened(_cell(v), widest) for v in row] for row in rows]
     right = [any(_is_number(row[i]) for row in rows) for i in range(len(names))]
     widths = [max([len(name), *(len(row[i]) for row in cells)]) for i, name in enumerate(names)]
 
@@ -80,9 +90,9 @@ def _table(names: list[str], rows: list[tuple[Any, ...]]) -> str:
     return "\n".join([line(names), rule, *(line(row) for row in cells), count]) + "\n"
 
 
-def _shortened(text: str) -> str:
+def _shortened(text: str, widest: int) -> str:
     text = " ".join(text.split())
-    return text if len(text) <= _WIDEST_CELL else text[: _WIDEST_CELL - 1] + "…"
+    return text if len(text) <= widest else text[: widest - 1] + "…"
 
 
 def _csv(names: list[str], rows: list[tuple[Any, ...]]) -> str:
