@@ -16,6 +16,7 @@ Kind = Literal["bundle", "chrome_json", "perfetto", "instruments"]
 Opener = Callable[[], BinaryIO]
 _HEAD = 4096
 _GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
+_NOT_SOURCES = ("README", "LICENSE", "sweep.json")
 _CHROME = "export a Chrome trace (torch.profiler's export_chrome_trace) and load that"
 
 
@@ -39,7 +40,10 @@ def sniff(path: Path) -> list[Source]:
     if is_bundle(path):
         return [Source(path.name, "bundle", _no_stream, path)]
     if path.is_dir():
-        return _folder(path)
+        sources = _folder(path)
+        if not sources:
+            raise PhasescopeError(f"{path}: no trace and no bundle in this folder")
+        return sources
     try:
         head = path.open("rb").read(_HEAD)
     except OSError as error:
@@ -54,17 +58,17 @@ def _no_stream() -> BinaryIO:
 
 
 def _folder(path: Path) -> list[Source]:
-    files = sorted(p for p in path.rglob("*") if p.is_file() and not p.name.startswith("."))
-    sources = []
-    for file in files:
-        if file.name in ("README.md", "README", "LICENSE") or file.suffix in (".md", ".log", ".txt"):
+    """Every trace and bundle in the folder; a bundle inside it is one source, its files are not looked at."""
+    sources: list[Source] = []
+    for entry in sorted(path.iterdir()):
+        if entry.name.startswith(".") or entry.name in _NOT_SOURCES or entry.suffix in (".md", ".log", ".txt"):
+            continue
+        if entry.is_dir() and entry.is_symlink():  # it may lead back here
             continue
         try:
-            sources.extend(sniff(file))
+            sources.extend(_folder(entry) if entry.is_dir() and not is_bundle(entry) else sniff(entry))
         except PhasescopeError as error:
-            sources.append(Source(file.name, "chrome_json", _raiser(error), file))
-    if not sources:
-        raise PhasescopeError(f"{path}: no trace and no bundle in this folder")
+            sources.append(Source(entry.name, "chrome_json", _raiser(error), entry))
     return sources
 
 

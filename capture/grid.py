@@ -64,6 +64,6 @@ class Grid:
         points = [Point(**dict(zip(order, values, strict=True))) for values in product]
         if len({point.name for point in points}) != len(points):
             raise UsageError(
-                "Two values of the grid have the same name in a file name; sweep them one after the other."
+                "Two values of the grid look the same in a file name; sweep them one after the other."
             )
         return points

@@ -75,9 +75,8 @@ def sweep(
     _check_calls(source, points, options)
     folder = Path(out)
     results = [PointResult(point, folder / (point.name + (".zip" if zip else ""))) for point in points]
-    file = SweepFile(
-        folder, {"model": dataclasses.asdict(source) | {"location": None}, "options": options, "axes": grid.axes()}
-    )
+    described = {"name": source.name, "weights": source.weights, "source": source.kind}  # no path of this machine
+    file = SweepFile(folder, {"model": described, "options": options, "axes": grid.axes()})
     estimate = _Estimate(results)
     tell = on_progress or (lambda progress: None)
     with locked(folder):
