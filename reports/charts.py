@@ -16,6 +16,7 @@ from reports import palette
 
 Row = dict[str, Any]
 
+GUTTER = alt.ExprRef("containerSize()[0] < 520 ? 58 : 118")  # for the names of lanes; the overview keeps it free
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
 
@@ -47,7 +48,7 @@ def theme() -> dict[str, Any]:
         "aria": False,  # the element around a chart describes it; a label on every mark would only fill the page
         "background": "transparent",
         "font": FONT,
-        "padding": {"left": 0, "right": 6, "top": 4, "bottom": 0},
+        "padding": {"left": 0, "right": 6, "top": 4, "bottom": 5},
         "view": {"stroke": None},
         "axis": {
             "labelColor": palette.MUTED,
@@ -65,7 +66,7 @@ def theme() -> dict[str, Any]:
             "labelOverlap": "greedy",
         },
         "axisX": {"grid": False, "domain": True, "ticks": True, "tickSize": 4, "labelFlush": True},
-        "axisY": {"tickCount": 5},
+        "axisY": {"tickCount": 5, "minExtent": 40},
         "legend": {"disable": True},
     }
 
@@ -73,7 +74,7 @@ def theme() -> dict[str, Any]:
 def _top_title(text: str) -> alt.Axis:
     """A y axis titled above its end, where it can be read without turning the head."""
     return alt.Axis(
-        title=text, titleAngle=0, titleAlign="left", titleAnchor="start", titleX=-36, titleY=-10, titleBaseline="bottom"
+        title=text, titleAngle=0, titleAlign="left", titleAnchor="start", titleX=-40, titleY=-10, titleBaseline="bottom"
     )
 
 
@@ -92,8 +93,8 @@ def timeline_overview(phases: Sequence[Row], density: Sequence[Row], extent_ns: 
     has_device = any(row["side"] == "device" for row in density)
     x_scale = alt.Scale(domain=[0, extent_ns], nice=False, zero=False)
     y_scale = alt.Scale(domain=[-1 if has_device else 0, 1.3], nice=False)
-    x = alt.X("start_ns:Q", scale=x_scale, axis=alt.Axis(title=None, labelExpr="format(datum.value / 1e6, ',~g') + ' ms'"))
-    y_axis = None
+    x = alt.X("start_ns:Q", scale=x_scale, axis=alt.Axis(title=None, labelBound=True, labelFlush=False, labelExpr="format(datum.value / 1e6, ',~g') + ' ms'"))
+    y_axis = alt.Axis(labelExpr="''", title=None, grid=False, minExtent=GUTTER, maxExtent=GUTTER)
     colour = alt.Color("colour:N", scale=None)
     ground = (
         alt.Chart(alt.NamedData("overview_phases"))
@@ -134,11 +135,14 @@ def timeline_detail(phases: Sequence[Row], slices: Sequence[Row], lanes: Sequenc
     covered. `lanes`: keys `place TAB level` in drawing order; only a level 0 is labelled.
     """
     pixels = "((datum.end_ns - datum.start_ns) / (hi - lo) * width)"
+    window = alt.Scale(domain=[0, extent_ns], domainMin=alt.ExprRef("lo"), domainMax=alt.ExprRef("hi"), nice=False, zero=False)
     x = alt.X(
         "start_ns:Q",
-        scale=alt.Scale(domainMin=alt.ExprRef("lo"), domainMax=alt.ExprRef("hi"), nice=False, zero=False),
+        scale=window,
         axis=alt.Axis(
             title="ms from the beginning of the window",
+            labelBound=True,
+            labelFlush=False,
             labelExpr="format(datum.value / 1e6, hi - lo < 1e6 ? ',.3f' : hi - lo < 2e7 ? ',.2~f' : ',~g')",
             tickCount=alt.ExprRef("max(2, floor(width / 110))"),
         ),
@@ -148,12 +152,13 @@ def timeline_detail(phases: Sequence[Row], slices: Sequence[Row], lanes: Sequenc
         sort=list(lanes),
         scale=alt.Scale(domain=list(lanes), paddingInner=0.12, paddingOuter=0.1),
         axis=alt.Axis(
-            title=None, grid=False, labelLimit=104, labelOverlap=False,
+            title=None, grid=False, labelLimit=GUTTER, minExtent=GUTTER, maxExtent=GUTTER, labelOverlap=False,
             labelExpr="split(datum.label, '\\t')[1] == '0' ? split(datum.label, '\\t')[0] : ''",
         ),
     )  # fmt: skip
     seen = "datum.end_ns > lo && datum.start_ns < hi"
-    duration = "format((datum.end_ns - datum.start_ns) / 1e6, ',.3~r') + ' ms'"
+    length = "(datum.end_ns - datum.start_ns)"
+    duration = f"{length} < 1e6 ? format({length} / 1e3, ',.3r') + ' µs' : format({length} / 1e6, ',.4r') + ' ms'"
     blocks = (
         alt.Chart(alt.NamedData("slices"))
         .transform_filter(seen)
@@ -179,7 +184,7 @@ def timeline_detail(phases: Sequence[Row], slices: Sequence[Row], lanes: Sequenc
         .transform_filter(f"{seen} && datum.merged == 1 && datum.end_ns - datum.start_ns > (hi - lo) / 40")
         .mark_text(clip=True, align="left", baseline="middle", dx=4, fontSize=11)
         .encode(
-            x=alt.X("from:Q"),
+            x=alt.X("from:Q", scale=window),
             y=y,
             color=alt.Color("on:N", scale=None),
             text=alt.value(
@@ -210,7 +215,7 @@ def timeline_detail(phases: Sequence[Row], slices: Sequence[Row], lanes: Sequenc
         .transform_calculate(**{"from": "max(datum.start_ns, lo)"})
         .mark_text(clip=True, align="left", baseline="middle", dx=4, fontSize=11, fontWeight="bold")
         .encode(
-            x=alt.X("from:Q"),
+            x=alt.X("from:Q", scale=window),
             y=y,
             color=alt.Color("on:N", scale=None),
             text=alt.value(
@@ -242,7 +247,7 @@ def step_latency(rows: Sequence[Row], cached: str) -> Figure:
     """
     base = alt.Chart(alt.NamedData("steps"))
     x = alt.X("step:Q", axis=alt.Axis(title=cached, tickMinStep=1, format="d"), scale=alt.Scale(nice=False, padding=8))
-    y_scale = alt.Scale(zero=True, nice=True)
+    y_scale = alt.Scale(zero=False, nice=True)
     tooltip = _tooltip(("step", "step"), ("median", "median"), ("range", "5th to 95th percentile"), ("cached", "cached tokens"))
     band = base.mark_area(color=palette.PHASES["decode"], opacity=0.22).encode(
         x=x, y=alt.Y("p5_ms:Q", scale=y_scale, axis=_top_title("ms, clean pass")), y2="p95_ms:Q"
@@ -274,7 +279,7 @@ def profiled_steps(rows: Sequence[Row], cached: str) -> Figure:
         .mark_line(color=palette.MUTED, strokeDash=[4, 3], strokeWidth=1.4, point={"color": palette.MUTED, "size": 22})
         .encode(
             x=alt.X("step:Q", axis=alt.Axis(title=cached, tickMinStep=1, format="d"), scale=alt.Scale(nice=False, padding=8)),
-            y=alt.Y("profiled_ms:Q", scale=alt.Scale(zero=True), axis=_top_title("ms, profiled pass")),
+            y=alt.Y("profiled_ms:Q", scale=alt.Scale(zero=False), axis=_top_title("ms, profiled pass")),
             tooltip=_tooltip(("step", "step"), ("profiled", "with the profiler on")),
         )
     )
@@ -324,7 +329,7 @@ def kv_difference(rows: Sequence[Row]) -> Figure:
         y=alt.Y(
             "difference:Q",
             scale=alt.Scale(domain=[-largest, largest]),
-            axis=alt.Axis(tickCount=3, format=",d", title=None),
+            axis=alt.Axis(values=[-largest, 0, largest], format=",d", title=None),
         ),
         color=alt.Color("colour:N", scale=None),
         tooltip=_tooltip(("cached_tokens", "cached tokens"), ("difference_text", "measured − computed")),

@@ -1,4 +1,4 @@
-"""Runs the report's queries. The only module here, beside `store`, that talks to the database."""
+"""Runs the report's queries. The only module here that talks to the database."""
 
 from __future__ import annotations
 
@@ -6,30 +6,16 @@ from math import ceil
 
 import duckdb
 
-from analyze.errors import PhasescopeError
-from reports.queries import Result, empty, run
+from reports.queries import Result, empty, run, text
 
-SLICES = 4_000  # slices drawn in the timeline; a rectangle each, so this bounds the page's size and its drawing time
+SLICES = 5_000  # slices drawn in the timeline; a rectangle each, so this bounds the page's size and its drawing time
+_FINER = 16  # how much finer the first two decode calls are drawn than the rest
 DENSITY_BUCKETS = 480  # stretches of the timeline's overview, each about two pixels of a wide screen
 
 PLAIN = (
     "run", "passes", "generation", "latency", "profiler_cost", "peak_memory", "breakdown", "idle_causes", "steps",
     "outliers", "kv", "kv_per_token", "kv_formula", "memory", "host", "claims", "quality", "coverage",
 )  # fmt: skip
-
-
-def choose_run(connection: duckdb.DuckDBPyConnection, run_id: str | None, store: str) -> str:
-    """The run asked for, else the one loaded last. Raises PhasescopeError when there is no such run."""
-    known = [
-        row[0] for row in connection.execute("SELECT run_id FROM runs ORDER BY loaded_unix_ns DESC, run_id").fetchall()
-    ]
-    if not known:
-        raise PhasescopeError(f"{store} holds no run: load one with `phasescope load`")
-    if run_id is None:
-        return str(known[0])
-    if run_id not in known:
-        raise PhasescopeError(f"{store} holds no run {run_id!r}: `phasescope runs` lists those that are there")
-    return run_id
 
 
 def collect(connection: duckdb.DuckDBPyConnection, run_id: str) -> dict[str, Result]:
@@ -47,19 +33,26 @@ def _of_pass(connection: duckdb.DuckDBPyConnection, name: str, run_id: str, wind
     return run(connection, name, run_id=run_id, **{"pass": window.one()["pass"]}) if window else empty(name)
 
 
+def _count(connection: duckdb.DuckDBPyConnection, sql: str) -> int:
+    row = connection.execute(f"SELECT count(*) FROM ({sql})").fetchone()
+    return int(row[0]) if row else 0
+
+
 def _timeline(connection: duckdb.DuckDBPyConnection, run_id: str, window: Result) -> dict[str, Result]:
     row = window.one()
     if not window or row["end_ns"] is None or row["end_ns"] <= row["start_ns"]:
         return {name: empty(name) for name in ("timeline_phases", "timeline_slices", "timeline_density")}
     extent = row["end_ns"] - row["start_ns"]
     where = {"run_id": run_id, **{key: row[key] for key in ("pass", "rank", "start_ns", "end_ns")}}
-    slices = run(connection, "timeline_slices", **where, resolution_ns=0)
-    parts = 16_000
-    while len(slices.rows) > SLICES and parts >= 250:
-        slices = run(connection, "timeline_slices", **where, resolution_ns=ceil(extent / parts))
-        parts //= 2
+    resolution = 0
+    for parts in (16_000, 8_000, 4_000, 2_000, 1_000, 500):
+        if _count(connection, text("timeline_slices", **where, resolution_ns=resolution, fine_ns=resolution // _FINER)) <= SLICES:
+            break
+        resolution = ceil(extent / parts)
     return {
         "timeline_phases": run(connection, "timeline_phases", **where),
-        "timeline_slices": slices,
+        "timeline_slices": run(
+            connection, "timeline_slices", **where, resolution_ns=resolution, fine_ns=resolution // _FINER
+        ),
         "timeline_density": run(connection, "timeline_density", **where, bucket_ns=ceil(extent / DENSITY_BUCKETS)),
     }

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from analyze.errors import PhasescopeError
+from analyze.query import find_run, open_store
 from reports.charts import Figure
-from reports.collect import choose_run, collect
+from reports.collect import collect
 from reports.page import page
 from reports.queries import Result
 from reports.sections import answer, budget, claims, glance, host, kv, memory, operators, quality, steps, timeline
 from reports.sections.names import Names
-from reports.store import open_read_only
 from reports.tables import Table
 
 
@@ -89,18 +89,21 @@ def render(data: ReportData) -> str:
 
 
 def report(
-    store: Path, run: str | None, out: Path, *, force: bool = False, include_paths: bool = False
+    store: str | Path, run: str | None, out: str | Path, *, force: bool = False, include_paths: bool = False
 ) -> Path:
-    """Write the report of `run` (default: the run loaded last) in `store` to `out`, and answer `out`.
+    """Write the report of `run` in `store` to `out`, and answer `out`.
+
+    `run` is a run's id, the start of it, or a label; None is the run loaded last.
 
     Folders in names and texts are left out unless `include_paths`. Raises PhasescopeError when the store or the run
     is not there, when `out` exists and `force` is not given, and when it cannot be written.
     """  # fmt: skip
+    store, out = Path(store), Path(out)
     if out.exists() and not force:
         raise PhasescopeError(f"{out} exists: give another --out, or --force to replace it")
-    connection = open_read_only(store)
+    connection = open_store(store)
     try:
-        results = collect(connection, choose_run(connection, run, str(store)))
+        results = collect(connection, find_run(connection, run).run_id)
     finally:
         connection.close()
     write_whole(out, render(ReportData.from_results(results, include_paths=include_paths)))

@@ -6,17 +6,16 @@ from pathlib import Path
 
 import click
 
+from analyze.commands.options import store_option
 
-@click.command()
-@click.option("--run", "run_id", metavar="ID", help="Run to report; default: the one loaded last.")
-@click.option(
-    "--store", type=click.Path(dir_okay=False, path_type=Path), default=Path("phases.duckdb"), show_default=True,
-    help="Store that holds the run.",
-)  # fmt: skip
+
+@click.command("report")
+@click.option("--run", metavar="ID", help="Run to report: its id, the start of it, or its label. Default: the one loaded last.")
+@store_option
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), required=True, help="HTML file to write.")
 @click.option("--force", is_flag=True, help="Replace the file if it is there.")
 @click.option("--include-paths", is_flag=True, help="Keep folders in names and texts; they are left out otherwise.")
-def command(run_id: str | None, store: Path, out: Path, force: bool, include_paths: bool) -> None:
+def command(run: str | None, store: Path, out: Path, force: bool, include_paths: bool) -> None:
     """Write the report of a run as one HTML file, from which no request leaves.
 
     \b
@@ -25,4 +24,4 @@ def command(run_id: str | None, store: Path, out: Path, force: bool, include_pat
     """
     from reports.report import report
 
-    click.echo(f"Wrote {report(store, run_id, out, force=force, include_paths=include_paths)}")
+    click.echo(f"Wrote {report(store, run, out, force=force, include_paths=include_paths)}")

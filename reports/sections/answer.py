@@ -80,8 +80,8 @@ def _without_clean(results: Mapping[str, Result], clean: Mapping[str, Row]) -> l
         parts += [Part("What the trace shows spans "), Part(span, True), Part(" with the profiler on")]
         known = [row for row in calls if row["pass"] == window["pass"] and row["phase"] != "unknown"]
         if known:
-            listed = ", ".join(f"{fmt.count(row['calls'])} {row['phase']}" for row in known)
-            parts.append(Part(f" and holds {listed} calls. "))
+            listed = [fmt.plural(row["calls"], f"{row['phase']} call") for row in known]
+            parts.append(Part(f" and holds {' and '.join([', '.join(listed[:-1]), listed[-1]] if listed[1:] else listed)}. "))
         else:
             parts.append(Part("; no phase of generation was recognised in it. "))
     return parts

@@ -81,9 +81,11 @@ def build(results: Mapping[str, Result]) -> Budget | None:
         return None
     present = {segment.label: segment.tone for bar in bars for segment in bar.segments if segment.ns > 0}
     legend = []
+    phases = {bar.phase for bar in bars}
+    both = "prefill-decode" if {"prefill", "decode"} <= phases else min(phases)
     for _, label, tone in (*_HOST_PARTS, *_DEVICE_PARTS):
         if label in present:
-            legend.append((label, "prefill-decode" if tone == "phase" else tone))
+            legend.append((label, both if tone == "phase" else tone))
     mps = results["run"].one()["device"] == "mps" and chosen == "profiled"
     return Budget(tuple(bars), tuple(legend), _table(bars, results["breakdown"]), _causes(results, chosen), mps, chosen)
 

@@ -95,7 +95,9 @@ def _panel(concept: _Concept, rows: list[Row], limit: int | None, device: str | 
         summary = f"{fmt.size(most)} throughout"
     else:
         change = last - first
-        summary = f"{fmt.size(first)} to {fmt.size(last)} ({'+' if change >= 0 else '−'}{fmt.size(abs(change))})"
+        summary = f"{fmt.size(first)} to {fmt.size(last)}"
+        if first:
+            summary += f" ({'+' if change >= 0 else '−'}{fmt.size(abs(change))})"
         if most > max(first, last):
             summary += f", at most {fmt.size(most)}"
     if concept.counter == "driver" and limit:

@@ -44,9 +44,9 @@ def build(results: Mapping[str, Result]) -> Steps | None:
             for row in outliers.values()
         ),
         band=(
-            f"Line: median of {fmt.count(repeats)} repeats; band: 5th to 95th percentile"
+            f"Line: median of {fmt.count(repeats)} repeats; band: 5th to 95th percentile; the axis need not begin at zero"
             if repeats > 1
-            else "One repeat, so there is no band"
+            else "One repeat, so there is no band; the axis need not begin at zero"
         ),
         summary=_summary(results["latency"]),
         table=_table(steps, results["steps"]),

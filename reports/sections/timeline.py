@@ -38,7 +38,7 @@ class Timeline:
     merged: str | None
     table: Table
     sql: tuple[Result, ...]
-    has_device: bool
+    key: tuple[tuple[str, str], ...]
 
 
 def build(results: Mapping[str, Result], names: Names) -> Timeline | None:
@@ -64,11 +64,11 @@ def build(results: Mapping[str, Result], names: Names) -> Timeline | None:
         jumps=_jumps(phases, extent),
         extent_ns=extent,
         pass_name=row["pass"],
-        about=_about(row),
+        about=_about(row, {phase["phase"] for phase in phases}),
         merged=_merged(slices),
         table=_table(phases, results["timeline_phases"]),
         sql=tuple(results[f"timeline_{name}"] for name in ("window", "phases", "slices", "density")),
-        has_device=any(bucket["side"] == "device" for bucket in density),
+        key=_key(phases, {bucket["side"] for bucket in density}),
     )
 
 
@@ -130,25 +130,32 @@ def _jumps(phases: Result, extent: int) -> tuple[Jump, ...]:
     return tuple(jumps)
 
 
-def _about(row: Row) -> str:
+def _about(row: Row, phases: set[str]) -> str:
     about = f"pass {row['pass']}"
     if (row["repeats"] or 0) > 1:
         about += f", the first of {fmt.count(row['repeats'])} repeats"
-    if row["rank"]:
-        about += f", rank {fmt.count(row['rank'])}"
-    return about
+    if row["ranks"] > 1:
+        about += f", rank {fmt.count(row['rank'])} of {fmt.count(row['ranks'])}"
+    if {"prefill", "decode"} <= phases:
+        return f"One generation, {about}: prefill is one dense block, decode a picket fence of short bursts."
+    return f"The whole trace, {about}."
+
+
+def _key(phases: Result, sides: set[str]) -> tuple[tuple[str, str], ...]:
+    key = [(phase, phase if phase in palette.PHASES else "other") for phase in dict.fromkeys(row["phase"] for row in phases)]
+    key += [("host busy", "host")] if "host" in sides else []
+    return (*key, ("device busy", "device")) if "device" in sides else tuple(key)
 
 
 def _merged(slices: Result) -> str | None:
     merged = [row for row in slices if row["merged"] > 1]
     if not merged:
         return None
-    resolution = max(row["dur_ns"] / 2 for row in merged)
     total = sum(row["merged"] for row in merged)
     return (
-        f"To draw at most {fmt.count(SLICES)} of them, {fmt.count(total)} slices too short to see (under about"
-        f" {fmt.duration(resolution)}) are merged with their neighbours into {fmt.count(len(merged))} paler blocks."
-        " Tables count every slice."
+        f"{fmt.count(total)} slices too short to see at this scale are merged with their neighbours into"
+        f" {fmt.count(len(merged))} paler blocks, so that no more than about {fmt.count(SLICES)} are drawn; the first two decode"
+        " calls are drawn finer. Tables count every slice."
     )
 
 

@@ -1,11 +1,16 @@
--- Slices of the timeline's window. Those shorter than resolution_ns are merged with their neighbours of the same
--- lane, phase and stretch of resolution_ns: `merged` counts them, `covered` is the share of the block they fill.
-WITH host AS (
+-- Slices of the timeline's window. Those shorter than a resolution (a finer one in the first two decode calls, which
+-- people zoom into) are merged with their neighbours of the same lane, phase and stretch of that length: `merged`
+-- counts them, `covered` is the share of the block that they fill.
+WITH near AS (
+    SELECT phase, step FROM phases
+    WHERE run_id = $run_id AND pass = $pass AND rank = $rank AND phase = 'decode' AND start_ns >= $start_ns AND start_ns < $end_ns
+    ORDER BY start_ns LIMIT 2
+), host AS (
     SELECT
         'host' AS side,
         coalesce(nullif(threads.thread_name, ''), 'thread ' || threads.tid, 'thread') AS place,
         ops.depth AS level, ops.thread_id AS place_id,
-        ops.name, ops.phase, ops.start_ns, ops.dur_ns
+        ops.name, ops.phase, ops.step, ops.start_ns, ops.dur_ns
     FROM ops LEFT JOIN threads USING (run_id, pass, rank, thread_id)
     WHERE run_id = $run_id AND pass = $pass AND rank = $rank AND layer = 'operator' AND ops.depth < 3
         AND ops.start_ns < $end_ns AND ops.start_ns + ops.dur_ns > $start_ns
@@ -14,7 +19,7 @@ WITH host AS (
         'device' AS side,
         concat_ws(' ', 'device', device, 'stream ' || stream) AS place,
         0 AS level, hash(device, stream) AS place_id,
-        name, phase, start_ns, dur_ns
+        name, phase, step, start_ns, dur_ns
     FROM kernels
     WHERE run_id = $run_id AND pass = $pass AND rank = $rank
         AND start_ns < $end_ns AND start_ns + dur_ns > $start_ns
@@ -24,17 +29,19 @@ WITH host AS (
           UNION ALL SELECT side, place_id, dur_ns FROM device)
     GROUP BY side, place_id
 ), slices AS (
-    SELECT * FROM (FROM host UNION ALL FROM device) JOIN places USING (side, place_id)
+    SELECT *, CASE WHEN (phase, step) IN (SELECT (phase, step) FROM near) THEN $fine_ns ELSE $resolution_ns END AS resolution_ns
+    FROM (FROM host UNION ALL FROM device) JOIN places USING (side, place_id)
     WHERE place_order <= 4
 ), drawn AS (
-    SELECT side, place_order, place, level, phase, name, start_ns, start_ns + dur_ns AS end_ns,
-        1 AS merged, 1.0 AS covered
-    FROM slices WHERE dur_ns >= $resolution_ns
+    SELECT side, place_order, place, level, phase, name, start_ns, start_ns + dur_ns AS end_ns, 1 AS merged, 1.0 AS covered
+    FROM slices
+    WHERE dur_ns >= resolution_ns
     UNION ALL
-    SELECT side, place_order, any_value(place), level, phase, arg_max(name, dur_ns),
-        min(start_ns), max(start_ns + dur_ns), count(*), sum(dur_ns) / greatest(max(start_ns + dur_ns) - min(start_ns), 1)
-    FROM slices WHERE dur_ns < $resolution_ns
-    GROUP BY side, place_order, level, phase, start_ns // greatest($resolution_ns, 1)
+    SELECT side, place_order, any_value(place), level, phase, arg_max(name, dur_ns), min(start_ns), max(start_ns + dur_ns),
+        count(*), sum(dur_ns) / greatest(max(start_ns + dur_ns) - min(start_ns), 1)
+    FROM slices
+    WHERE dur_ns < resolution_ns
+    GROUP BY side, place_order, level, phase, resolution_ns, start_ns // resolution_ns
 )
 SELECT side, place_order, place, level, coalesce(phase, 'outside') AS phase, name,
     greatest(start_ns, $start_ns) - $start_ns AS start_ns,

@@ -19,7 +19,8 @@ SELECT
     traced.pass, traced.rank, shown.repeat,
     coalesce(min(phases.start_ns), any_value(traced.start_ns)) AS start_ns,
     coalesce(max(phases.start_ns + phases.dur_ns), any_value(traced.end_ns)) AS end_ns,
-    (SELECT count(DISTINCT phases.repeat) FROM phases WHERE run_id = $run_id AND pass = traced.pass) AS repeats
+    (SELECT count(DISTINCT phases.repeat) FROM phases WHERE run_id = $run_id AND pass = traced.pass) AS repeats,
+    (SELECT ranks FROM runs WHERE run_id = $run_id) AS ranks
 FROM traced
 JOIN shown USING (pass, rank)
 LEFT JOIN phases

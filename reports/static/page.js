@@ -44,7 +44,7 @@
     tip.style.top = `${event.clientY + 18 + box.height > innerHeight ? event.clientY - box.height - 12 : event.clientY + 18}px`;
   }
 
-  function draw(place) {
+  async function draw(place) {
     const name = place.dataset.figure;
     try {
       const source = JSON.parse($(`#data-${name}`).textContent);
@@ -54,9 +54,9 @@
         if (source.data[data.name]) data.values = rowsOf(source.data[data.name], onCanvas);
       }
       views[name]?.finalize();
-      place.replaceChildren();
-      views[name] = new vega.View(vega.parse(spec), { renderer: source.renderer, container: place, hover: true })
-        .tooltip(showTip).run();
+      const made = await vegaEmbed(place, spec, { mode: "vega", renderer: source.renderer, actions: false, defaultStyle: false, tooltip: showTip,
+        formatLocale: { decimal: ".", thousands: "\u202f", grouping: [3], currency: ["", ""], minus: "\u2212" } });
+      views[name] = made.view;
       place.dataset.drawn = source.renderer;
     } catch (error) {
       console.error(error);
@@ -141,9 +141,16 @@
 
   const places = $$(".chart");
   const waiting = new Set(places);
-  const drawOnce = (place) => { if (waiting.delete(place)) draw(place); if (!waiting.size) document.body.dataset.charts = "drawn"; };
+  let drawing = 0;
+  async function drawOnce(place) {
+    if (!waiting.delete(place)) return;
+    drawing += 1;
+    await draw(place);
+    drawing -= 1;
+    if (!waiting.size && !drawing) document.body.dataset.charts = "drawn";
+  }
   const later = window.requestIdleCallback || ((work) => setTimeout(work, 30));
-  const drawRest = () => { const next = waiting.values().next().value; if (next) { drawOnce(next); later(drawRest); } };
+  const drawRest = () => { const next = waiting.values().next().value; if (next) drawOnce(next).then(() => later(drawRest)); };
   if (!waiting.size) document.body.dataset.charts = "drawn";
   const near = new IntersectionObserver((entries) => entries.forEach((entry) => {
     if (entry.isIntersecting) { near.unobserve(entry.target); drawOnce(entry.target); }

@@ -13,7 +13,8 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-SQL = Path(__file__).parents[3] / "analyze" / "sql"
+from analyze.store import writable_store
+
 MS = 1_000_000
 
 NASTY = (
@@ -70,30 +71,11 @@ class _Rows:
     samples: list[dict] = field(default_factory=list)
 
 
-def create(path: Path) -> duckdb.DuckDBPyConnection:
-    """An empty store with the project's own tables and views."""
-    connection = duckdb.connect(str(path))
-    connection.execute((SQL / "schema.sql").read_text(encoding="utf-8"))
-    waiting = [file.read_text(encoding="utf-8") for file in sorted((SQL / "views").glob("*.sql"))]
-    while waiting:  # views use one another: those whose sources are not there yet come in the next round
-        later = []
-        for sql in waiting:
-            try:
-                connection.execute(sql)
-            except duckdb.CatalogException:
-                later.append(sql)
-        if len(later) == len(waiting):
-            raise RuntimeError("views that wait for one another")
-        waiting = later
-    return connection
-
-
 def build(path: Path, *runs: Synthetic) -> Path:
     """Write a store with these runs to `path`, and answer it."""
-    connection = create(path)
-    for number, what in enumerate(runs or (Synthetic(),)):
-        _insert_run(connection, what, number)
-    connection.close()
+    with writable_store(path) as connection:
+        for number, what in enumerate(runs or (Synthetic(),)):
+            _insert_run(connection, what, number)
     return path
 
 
