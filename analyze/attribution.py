@@ -7,7 +7,7 @@ from importlib import resources
 import duckdb
 
 # In this order: the first means that knows a device row's launch settles it.
-_STEPS = ("windows", "ops", "correlation", "flow", "external_id", "containment", "whole_trace", "notes")
+_STEPS = ("windows", "ops", "marks", "correlation", "flow", "external_id", "containment", "whole_trace", "notes")
 
 
 def attribute(con: duckdb.DuckDBPyConnection, run_id: str, pass_: str) -> None:

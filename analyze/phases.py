@@ -267,7 +267,8 @@ def _rule_notes(trace: _Trace, grammar: Grammar, ranges: Sequence[Range]) -> Non
     notes = _NOTES | {rule.name: rule.note for rule in grammar.rules if rule.note}
     for (rank, rule), times in used.items():
         if rule in notes:
-            trace.note(rank, f"phase_rule_{rule}", times, str(notes[rule]))
+            reason = "phases_inferred" if rule == "inferred" else f"phase_rule_{rule}"
+            trace.note(rank, reason, times, str(notes[rule]))
 
 
 def _insert(con: duckdb.DuckDBPyConnection, run_id: str, pass_: str, ranges: Sequence[tuple[Range, int, int]]) -> None:

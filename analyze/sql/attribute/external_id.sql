@@ -12,6 +12,7 @@ FROM (
         SELECT rank, external_id, any_value(repeat) AS repeat, any_value(phase) AS phase, any_value(step) AS step
         FROM ops
         WHERE run_id = $run_id AND pass = $pass AND role = 'operator' AND external_id <> 0
+            AND external_id IN (SELECT external_id FROM numbered)
         GROUP BY ALL
         HAVING count(*) = 1
     )

@@ -5,7 +5,7 @@
 -- scheduler beside its worker).
 CREATE OR REPLACE TEMP TABLE phase_windows AS
 WITH marks AS (
-    SELECT rank, thread_id, start_ns, start_ns + dur_ns AS end_ns, repeat, phase, step, source
+    SELECT rank, thread_id, start_ns, start_ns + dur_ns AS end_ns, repeat, phase, step, source, name
     FROM phases
     WHERE run_id = $run_id AND pass = $pass AND start_ns IS NOT NULL AND dur_ns IS NOT NULL
 ),
@@ -19,6 +19,7 @@ working AS (
     FROM ops o
     JOIN marked m USING (rank)
     WHERE o.run_id = $run_id AND o.pass = $pass AND o.layer = 'operator'
+        AND (lower(o.category) IN ('cpu_op', 'operator') OR NOT EXISTS (FROM marks k WHERE k.name = o.name))
     GROUP BY o.rank
 )
 SELECT

@@ -7,7 +7,7 @@ WITH host AS (
         least(o.start_ns + o.dur_ns, p.start_ns + p.dur_ns) AS end_ns
     FROM ops o
     LEFT JOIN phases p USING (run_id, pass, rank, repeat, phase, step)
-    WHERE o.layer = 'operator'
+    WHERE o.role IS NOT NULL
 ),
 traced AS (SELECT DISTINCT run_id, pass, rank FROM host),
 counted AS (
