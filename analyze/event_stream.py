@@ -19,6 +19,7 @@ from analyze.json_repair import repair, repair_quotes
 PIECE_BYTES = 8 << 20
 _SMALL_PIECE = 64 << 10
 _LARGEST_EVENT = 64 << 20
+_LARGEST_REPAIR = 1 << 20
 _EMPTY = msgspec.Raw(b"")
 _WHITE = b" \t\r\n"
 # A quote alone is a string whose end is not read yet.
@@ -403,17 +404,25 @@ class EventStream:
         """Mend the event at the front, or leave it out. Returns its events and the bytes it takes."""
         buffer = self._buffer
         start = buffer.offset
+        whole = _structural_end(buffer.window(_LARGEST_REPAIR))
+        if whole and buffer.window(1) != b"{":
+            events = self._mended_event(buffer.window(whole), start)
+            if events is None:
+                self._exclude("not_an_event", start)
+            return events or [], whole
         while True:
             found = zip(range(4), _NEXT_EVENT.finditer(buffer.data, buffer.at), strict=False)
             ends = [match.start() + 1 - buffer.at for _, match in found]
             if len(ends) < 4 and (close := _LAST_EVENT.search(buffer.data, buffer.at)):
                 ends.append(close.start() + 1 - buffer.at)
-            if ends or len(buffer) > _LARGEST_EVENT or not buffer.more():
+            if ends or whole or len(buffer) > _LARGEST_EVENT or not buffer.more():
                 break
+        if whole and whole not in ends:
+            ends.append(whole)
         for end in sorted(ends):
-            event = self._mended_event(buffer.window(end), start)
-            if event is not None:
-                return [event], end
+            events = self._mended_event(buffer.window(end), start)
+            if events is not None:
+                return events, end
         if ends:
             self._exclude("malformed", start)
             return [], min(ends)
@@ -422,44 +431,35 @@ class EventStream:
             self._exclude("malformed", start)
             return [], len(rest)
         whole = rest.rstrip(_WHITE + b",")
-        event = self._mended_event(whole, start) if whole.endswith(b"}") else None
-        if event is not None:
-            return [event], len(rest)
+        events = self._mended_event(whole, start) if whole.endswith(b"}") else None
+        if events is not None:
+            return events, len(rest)
         self._exclude("cut_off", start)
         self.faults.mend("truncated", 1, f"the file ends inside an event that begins at byte {start}")
         self._cut_off = True
         return [], len(rest)
 
-    def _mended_event(self, text: bytes, start: int) -> Event | None:
+    def _mended_event(self, text: bytes, start: int) -> list[Event] | None:
+        """The event that `text` gives when mended (none where it is no event, and counted); None if beyond mending."""
         mended, counts = repair(text)
-        event = self._mended(mended, counts, start)
-        if event is None and len(text) <= _SMALL_PIECE:
+        events = self._mended(mended, counts, start)
+        if events is None and len(text) <= _SMALL_PIECE:
             quoted, changed = repair_quotes(text)
             if changed:
                 mended, counts = repair(quoted)
                 counts["unescaped_quote"] += changed
-                event = self._mended(mended, counts, start)
-        return event
+                events = self._mended(mended, counts, start)
+        return events
 
-    def _mended(self, text: bytes, counts: Counter[str], start: int) -> Event | None:
+    def _mended(self, text: bytes, counts: Counter[str], start: int) -> list[Event] | None:
         try:
-            event = _EVENT.decode(text)
-        except msgspec.ValidationError:
-            try:
-                _LOOSE.decode(text)
-            except (msgspec.DecodeError, RecursionError):
-                return None
-            event_or_none = self._loose_event(text)
-            if event_or_none is None:
-                return None
-            event = event_or_none
-            self.raw_events -= 1
+            _LOOSE.decode(text)
         except (msgspec.DecodeError, RecursionError):
             return None
         for reason, count in counts.items():
             self._mend(reason, count, start)
-        self.raw_events += 1
-        return event
+        event = self._loose_event(text)
+        return [] if event is None else [event]
 
     def _mend(self, reason: str, count: int, at: int) -> None:
         self.faults.mend(reason, count, f"first in the event at byte {at}")
@@ -467,6 +467,22 @@ class EventStream:
     def _exclude(self, reason: str, at: int) -> None:
         self.raw_events += 1
         self.faults.exclude(reason, 1, f"first in the event at byte {at}")
+
+
+def _structural_end(text: bytes) -> int:
+    """Where the value at the front ends, by brackets and quotes alone; 0 where it does not end in `text`."""
+    if text[:1] not in (b"{", b"[", b'"'):
+        match = _SCALAR.match(text)
+        return match.end() if match and match.end() < len(text) else 0
+    depth = 0
+    for match in _STRUCTURE.finditer(text):
+        if match.group() == b'"':
+            return 0
+        byte = match.group()[:1]
+        depth += (byte in b"{[") - (byte in b"}]")
+        if depth <= 0:
+            return match.end()
+    return 0
 
 
 def _place(error: msgspec.DecodeError) -> int | None:
