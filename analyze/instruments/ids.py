@@ -75,6 +75,6 @@ class IdTable:
 
 
 def _number(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) <= 18):
-        raise IdFault(f"id {text[:40]!r} is not a number")
-    return int(text)
+    if len(text) <= 18 and text.isdigit() and text.isascii():
+        return int(text)
+    raise IdFault(f"id {text[:40]!r} is not a number")

@@ -39,6 +39,11 @@ class SafeParser:
         self._expat.EntityDeclHandler = self._refuse("an entity declaration")
         self._expat.ExternalEntityRefHandler = self._refuse("an external entity")
 
+    def handle(self, start: Callable[[str, list[str]], None], end: Callable[[str], None]) -> None:
+        """Other handlers of elements from here on."""
+        self._expat.StartElementHandler = start
+        self._expat.EndElementHandler = end
+
     def feed(self, chunk: bytes, last: bool = False) -> None:
         """Parse more of the document. Raises XmlFault with the place; the parser is of no use after that."""
         try:

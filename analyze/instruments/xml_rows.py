@@ -156,9 +156,6 @@ class _Document:
     # Envelope
 
     def _start(self, tag: str, attributes: list[str]) -> None:
-        if self._row is not None:
-            self._start_in_row(tag, attributes)
-            return
         path = self._path
         parent = path[-1] if path else None
         if parent is None:
@@ -180,12 +177,6 @@ class _Document:
         path.append(tag)
 
     def _end(self, tag: str) -> None:
-        if self._row is not None:
-            if self._stack:
-                self._end_in_row(tag)
-            else:
-                self._end_row()
-            return
         self._path.pop()
         text, self._texts = "".join(self._texts), []
         if self._path and self._path[-1] == "col":
@@ -234,8 +225,10 @@ class _Document:
         self._row = []
         self._row_fault = None
         self._row_line = self.parser.place()[0]
+        self.parser.handle(self._start_in_row, self._end_in_row)
 
     def _end_row(self) -> None:
+        self.parser.handle(self._start, self._end)
         row, self._row = self._row, None
         self._row_number += 1
         batch = self._batch
@@ -263,24 +256,26 @@ class _Document:
         fmt: str | None = None
         is_ref = False
         value: Value = None
-        for index in range(0, len(attributes), 2):
-            name = attributes[index]
-            try:
+        try:
+            for name, text in zip(attributes[::2], attributes[1::2], strict=True):
                 if name == "id":
-                    place = self._ids.open(attributes[index + 1], tag)
+                    place = self._ids.open(text, tag)
                 elif name == "ref":
                     is_ref = True
-                    value = self._ids.get(attributes[index + 1], tag)
+                    value = self._ids.get(text, tag)
                 elif name == "fmt" or (name == "name" and fmt is None):  # frames of a backtrace have a name
-                    fmt = attributes[index + 1]
-            except IdFault as fault:
-                self._fault(str(fault))
+                    fmt = text
+        except IdFault as fault:
+            self._fault(str(fault))
         if is_ref and place is not None:
             self._fault(f"a <{tag}> has an id and a ref at once")
         stack.append(_Open(tag, place, fmt, is_ref, value))
 
     def _end_in_row(self, tag: str) -> None:
         stack = self._stack
+        if not stack:
+            self._end_row()
+            return
         opened = stack.pop()
         value = opened.value
         if opened.is_ref or tag == "sentinel":

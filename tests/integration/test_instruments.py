@@ -72,7 +72,8 @@ def test_whose_work_it_was(recording: InstrumentsData) -> None:
 @needs_shared
 def test_encoders_join_their_gpu_rows(recording: InstrumentsData) -> None:
     joined = store(recording).execute(
-        "SELECT count(DISTINCT e.encoder_id), count(*) FROM metal_encoders e JOIN metal_gpu_intervals g USING (run_id, cmdbuffer_id, encoder_id)"
+        "SELECT count(DISTINCT e.encoder_id), count(*) FROM metal_encoders e "
+        "JOIN metal_gpu_intervals g USING (run_id, cmdbuffer_id, encoder_id)"
     )
     assert joined.fetchall() == [(999, 1000)]
 
@@ -343,7 +344,7 @@ class Generated:
             "<?xml version=\"1.0\"?>\n<trace-query-result>\n<node xpath='//trace-toc[1]/run[1]/data[1]/table[1]'>"
             + schema("metal-gpu-intervals", columns)
         ).encode()
-        padding = f'<narrative-text fmt="{" " * 420}"> </narrative-text>'
+        padding = f'<narrative-text fmt="{" " * 440}"> </narrative-text>'
         for k in range(self.rows):
             first = 2 * (k > 0) + 8 * k  # the first row mints the process too
             ids = iter(range(first + 1, first + 11))
@@ -356,9 +357,9 @@ class Generated:
                 f'{padding}<metal-encoder-id id="{next(ids)}" fmt="0x9d58ce63">{2_639_842_915 + k}</metal-encoder-id>'
                 "</formatted-label>"
                 + (PROCESS.format(next(ids), next(ids)) if not k else '<process ref="6"/>')
-                + f'<metal-command-buffer-id id="{next(ids)}" fmt="0x75348c30">{1_966_378_032 + k}</metal-command-buffer-id>'
-                f'<metal-command-buffer-id id="{next(ids)}" fmt="0x75348c33">{1_966_378_035 + k}</metal-command-buffer-id>'
-                f'<uint64 id="{next(ids)}" fmt="2,639,842,915">{2_639_842_915 + k}</uint64></row>\n'
+                + f'<metal-command-buffer-id id="{next(ids)}" fmt="0x7">{1_966_378_032 + k}</metal-command-buffer-id>'
+                f'<metal-command-buffer-id id="{next(ids)}" fmt="0x8">{1_966_378_035 + k}</metal-command-buffer-id>'
+                f'<uint64 id="{next(ids)}" fmt="2,639">{2_639_842_915 + k}</uint64></row>\n'
             ).encode()
         yield b"</node></trace-query-result>\n"
 
