@@ -1,0 +1,203 @@
+"""The scaling views over stores with known laws in them, and the interval against scipy's own regression."""
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from scipy import stats
+
+from analyze.scaling import DecodeSlope, Exponent, decode_slopes, interval, prefill_exponents
+from analyze.store import connect, writable_store
+
+PER_TOKEN = 512
+
+
+def store(
+    path: Path,
+    prompts: list[int],
+    *,
+    batches: tuple[int, ...] = (1,),
+    prefill_ns: Callable[[int], float] = lambda n: 1000 * n,
+    decode_ns: Callable[[int], float] = lambda n: 50_000 + 7 * n,
+    kv_bytes: Callable[[int, int], int] = lambda n, b: PER_TOKEN * n * b,
+    device: str = "cuda",
+    driver: int | None = 1 << 30,
+    limit: int | None = 2 << 30,
+) -> Path:
+    """A store with a run for each prompt length and batch size: a prefill and two decode steps, two repeats."""
+    with writable_store(path) as con:
+        for batch in batches:
+            for number, prompt in enumerate(prompts):
+                run = f"b{batch}-p{prompt}-{number}"
+                con.execute(
+                    "INSERT INTO runs (run_id, source, source_kind, source_sha256, model, weights, device, dtype, "
+                    "batch_size, prompt_tokens, new_tokens, ranks, loaded_unix_ns, phasescope_version, raw_events, "
+                    "loaded_events, excluded_events) VALUES "
+                    "(?, 's', 'bundle', ?, 'tiny', 'random', ?, 'float32', ?, ?, 3, 1, 0, '0', 0, 0, 0)",
+                    [run, run, device, batch, prompt],
+                )
+                for step in range(3):
+                    phase = "decode" if step else "prefill"
+                    cached = prompt + step
+                    for pass_ in ("clean", "profiled"):
+                        for repeat in range(2):
+                            dur = round(decode_ns(cached) if step else prefill_ns(prompt))
+                            con.execute(
+                                "INSERT INTO phases (run_id, pass, rank, repeat, phase, step, dur_ns, cached_tokens, "
+                                "source) VALUES (?, ?, 0, ?, ?, ?, ?, ?, 'timer')",
+                                [run, pass_, repeat, phase, step, dur * (2 if pass_ == "profiled" else 1), cached],
+                            )
+                    con.execute(
+                        "INSERT INTO samples (run_id, pass, repeat, phase, step, kv_cache_bytes, driver_bytes, "
+                        "recommended_max_bytes) VALUES (?, 'profiled', 0, ?, ?, ?, ?, ?)",
+                        [run, f"after_{phase}", step, kv_bytes(cached, batch), driver, limit],
+                    )
+                    con.execute(
+                        "INSERT INTO kv_expected VALUES (?, ?, ?, 'by hand')", [run, cached, PER_TOKEN * cached * batch]
+                    )
+    return path
+
+
+def rows(path: Path, sql: str) -> list[tuple]:
+    con = connect(path, read_only=True)
+    try:
+        return con.execute(sql).fetchall()
+    finally:
+        con.close()
+
+
+def exponents(path: Path) -> list[Exponent]:
+    con = connect(path, read_only=True)
+    try:
+        return prefill_exponents(con)
+    finally:
+        con.close()
+
+
+def slopes(path: Path) -> list[DecodeSlope]:
+    con = connect(path, read_only=True)
+    try:
+        return decode_slopes(con)
+    finally:
+        con.close()
+
+
+def test_a_power_law_gives_its_exponent(tmp_path):
+    path = store(tmp_path / "s", [64, 128, 256, 512], batches=(1, 2), prefill_ns=lambda n: 10_000 * n**1.5)
+    first, second = exponents(path)
+    assert (first.batch_size, second.batch_size) == (1, 2)
+    assert first.points == first.lengths == 4
+    assert (first.shortest_tokens, first.longest_tokens) == (64, 512)
+    assert first.exponent == pytest.approx(1.5, abs=1e-5)
+    assert first.low == pytest.approx(1.5, abs=1e-4)
+    assert first.ln_ns_at_one_token == pytest.approx(math.log(10_000), abs=1e-3)
+    local = rows(path, "SELECT local_exponent FROM scaling_points WHERE batch_size = 1 ORDER BY prompt_tokens")
+    assert [value for (value,) in local] == [None, *[pytest.approx(1.5, abs=1e-4)] * 3]
+
+
+def test_the_interval_is_that_of_scipys_regression(tmp_path):
+    lengths = [64, 100, 128, 256, 256, 512]
+    noise = iter([1.02, 0.97, 1.05, 0.99, 1.08, 0.94])
+    noisy = [3000 * n**1.2 * next(noise) for n in lengths]
+    path = tmp_path / "s"
+    values = iter(noisy)
+    current: dict[int, float] = {}
+
+    def latency(n: int) -> float:
+        # Called four times for each run: both passes, two repeats.
+        if current.setdefault("calls", 0) % 4 == 0:
+            current["value"] = next(values)
+        current["calls"] += 1
+        return current["value"]
+
+    [found] = exponents(store(path, lengths, prefill_ns=latency))
+    want = stats.linregress([math.log(n) for n in lengths], [math.log(round(t)) for t in noisy])
+    half = stats.t.ppf(0.975, len(lengths) - 2) * want.stderr
+    assert found.exponent == pytest.approx(want.slope, rel=1e-9)
+    assert found.low == pytest.approx(want.slope - half, rel=1e-9)
+    assert found.high == pytest.approx(want.slope + half, rel=1e-9)
+    assert found.r_squared == pytest.approx(want.rvalue**2, rel=1e-9)
+    assert found.low < 1.2 < found.high
+
+
+def test_two_lengths_give_an_exponent_and_no_interval_and_one_gives_neither(tmp_path):
+    [two] = exponents(store(tmp_path / "two", [64, 128], prefill_ns=lambda n: n * n))
+    assert two.exponent == pytest.approx(2.0)
+    assert (two.low, two.high, two.r_squared) == (None, None, None)
+    [one] = exponents(store(tmp_path / "one", [64, 64]))
+    assert (one.points, one.lengths) == (2, 1)
+    assert (one.exponent, one.low) == (None, None)
+    assert interval(1.0, None, 9) == (None, None)
+
+
+def test_decode_gives_the_cost_of_a_cached_token(tmp_path):
+    [found] = slopes(store(tmp_path / "s", [100, 200, 400]))
+    assert found.ns_per_cached_token == pytest.approx(7.0)
+    assert found.ns_at_empty_cache == pytest.approx(50_000)
+    assert (found.shortest_tokens, found.longest_tokens) == (101.5, 401.5)
+    assert found.low_ns == pytest.approx(7.0, abs=1e-3)
+
+
+def test_clean_latencies_only(tmp_path):
+    path = store(tmp_path / "s", [100])
+    assert rows(path, "SELECT prefill_ns, repeats, decode_ns, prefill_tokens_per_s FROM scaling_points") == [
+        (100_000.0, 2, 50_000 + 7 * 101.5, 1e9 * 100 / 100_000)
+    ]
+
+
+def test_kv_linear_in_length_and_batch(tmp_path):
+    path = store(tmp_path / "s", [8, 16], batches=(1, 2))
+    assert rows(path, "SELECT * EXCLUDE series FROM scaling_kv") == [
+        (12, 6, 2, 8, 18, 0, "holds", "holds", PER_TOKEN, 0, 12)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kv_bytes", "length", "batch", "per_token", "fixed"),
+    [
+        # A fixed state beside the growing part is still linear.
+        (lambda n, b: (PER_TOKEN * n + 4096) * b, "holds", "holds", PER_TOKEN, 4096),
+        # One byte off at one point.
+        (lambda n, b: PER_TOKEN * n * b + (n == 16 and b == 2), "does not hold", "does not hold", None, None),
+        # A static cache does not grow.
+        (lambda n, b: 65_536 * b, "does not hold", "holds", 0, 65_536),
+        # A part that all sequences share.
+        (lambda n, b: PER_TOKEN * n * b + 4096, "does not hold", "does not hold", None, None),
+        # A window of 12 tokens.
+        (lambda n, b: PER_TOKEN * min(n, 12) * b, "does not hold", "does not hold", None, None),
+    ],
+)
+def test_kv_that_is_not_simply_proportional(tmp_path, kv_bytes, length, batch, per_token, fixed):
+    path = store(tmp_path / "s", [8, 16], batches=(1, 2), kv_bytes=kv_bytes)
+    assert rows(path, "SELECT linear_in_length, linear_in_batch, bytes_per_token, fixed_bytes FROM scaling_kv") == [
+        (length, batch, per_token, fixed)
+    ]
+
+
+def test_kv_of_one_batch_says_nothing_about_batches(tmp_path):
+    path = store(tmp_path / "s", [8, 16])
+    assert rows(path, "SELECT linear_in_length, linear_in_batch FROM scaling_kv") == [("holds", "not established")]
+
+
+def test_longest_context_from_headroom(tmp_path):
+    path = store(tmp_path / "s", [8], batches=(1, 2), driver=1_000_000, limit=1_000_000 + 10 * PER_TOKEN + 3)
+    assert rows(
+        path,
+        "SELECT batch_size, cached_tokens, headroom_bytes, longest_context_tokens FROM scaling_headroom ORDER BY 1",
+    ) == [(1, 10, 10 * PER_TOKEN + 3, 20), (2, 10, 10 * PER_TOKEN + 3, 15)]
+
+
+@pytest.mark.parametrize(
+    ("options", "want"),
+    [
+        ({"device": "cpu", "driver": 0, "limit": None}, (None, None)),
+        ({"driver": 0}, (None, None)),
+        ({"limit": None}, (None, None)),
+        ({"driver": 3 << 30}, (-(1 << 30), None)),
+        ({"kv_bytes": lambda n, b: 65_536}, (1 << 30, None)),
+    ],
+)
+def test_no_longest_context_without_its_numbers(tmp_path, options, want):
+    path = store(tmp_path / "s", [8], **options)
+    assert rows(path, "SELECT headroom_bytes, longest_context_tokens FROM scaling_headroom") == [want]
