@@ -13,9 +13,25 @@ _FINER = 16  # how much finer the first two decode calls are drawn than the rest
 DENSITY_BUCKETS = 480  # stretches of the timeline's overview, each about two pixels of a wide screen
 
 PLAIN = (
-    "run", "passes", "generation", "latency", "profiler_cost", "peak_memory", "breakdown", "idle_causes", "steps",
-    "outliers", "kv", "kv_per_token", "kv_formula", "memory", "host", "claims", "quality", "coverage",
-)  # fmt: skip
+    "run",
+    "passes",
+    "generation",
+    "latency",
+    "profiler_cost",
+    "peak_memory",
+    "breakdown",
+    "idle_causes",
+    "steps",
+    "outliers",
+    "kv",
+    "kv_per_token",
+    "kv_formula",
+    "memory",
+    "host",
+    "claims",
+    "quality",
+    "coverage",
+)
 
 
 def collect(connection: duckdb.DuckDBPyConnection, run_id: str) -> dict[str, Result]:
@@ -46,7 +62,10 @@ def _timeline(connection: duckdb.DuckDBPyConnection, run_id: str, window: Result
     where = {"run_id": run_id, **{key: row[key] for key in ("pass", "rank", "start_ns", "end_ns")}}
     resolution = 0
     for parts in (16_000, 8_000, 4_000, 2_000, 1_000, 500):
-        if _count(connection, text("timeline_slices", **where, resolution_ns=resolution, fine_ns=resolution // _FINER)) <= SLICES:
+        if (
+            _count(connection, text("timeline_slices", **where, resolution_ns=resolution, fine_ns=resolution // _FINER))
+            <= SLICES
+        ):
             break
         resolution = ceil(extent / parts)
     return {

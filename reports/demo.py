@@ -61,9 +61,17 @@ def demo(
     bundle, store, report = folder / "bundle", folder / "phases.duckdb", folder / "report.html"
     progress(f"capturing {Path(chosen).name}: {PROMPT_TOKENS} prompt tokens, {NEW_TOKENS} new tokens")
     captured = phasescope.capture(
-        chosen, bundle, prompt_tokens=PROMPT_TOKENS, new_tokens=NEW_TOKENS, warmup=WARMUP, repeat=REPEAT,
-        prompt=PROMPT, label="demo", force=True, on_progress=on_capture,
-    )  # fmt: skip
+        chosen,
+        bundle,
+        prompt_tokens=PROMPT_TOKENS,
+        new_tokens=NEW_TOKENS,
+        warmup=WARMUP,
+        repeat=REPEAT,
+        prompt=PROMPT,
+        label="demo",
+        force=True,
+        on_progress=on_capture,
+    )
     if captured.problems:
         raise PhasescopeError(f"{bundle} is not complete: {' '.join(captured.problems)}")
     progress("loading the bundle")

@@ -12,7 +12,7 @@ from typing import Any
 
 import vl_convert
 
-from reports.charts import Figure
+from reports.figure import Figure
 
 VEGA_LITE = "6.4"  # the version that Altair 6 writes
 
@@ -30,7 +30,10 @@ def columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     packed: dict[str, Any] = {}
     for name in rows[0] if rows else ():
         values = [row[name] for row in rows]
-        if all(isinstance(value, str) for value in values) and len(different := dict.fromkeys(values)) < len(values) / 2:
+        if (
+            all(isinstance(value, str) for value in values)
+            and len(different := dict.fromkeys(values)) < len(values) / 2
+        ):
             number = {text: index for index, text in enumerate(different)}
             packed[name] = {"texts": list(different), "rows": [number[value] for value in values]}
         else:
@@ -57,7 +60,12 @@ def static(name: str) -> str:
 @cache
 def vega() -> str:
     """Vega as one script, with Vega-Embed as its door: the bundle's own `vega` is null (vl-convert 1.9)."""
-    return vl_convert.javascript_bundle("window.vegaEmbed=vegaEmbed;").replace("</script", "<\\/script").replace("\r\n", "\n").strip()
+    return (
+        vl_convert.javascript_bundle("window.vegaEmbed=vegaEmbed;")
+        .replace("</script", "<\\/script")
+        .replace("\r\n", "\n")
+        .strip()
+    )
 
 
 def policy(scripts: Sequence[str]) -> str:
@@ -65,8 +73,9 @@ def policy(scripts: Sequence[str]) -> str:
 
     Vega turns its expressions into functions, hence 'unsafe-eval'; they come from `charts.py` alone.
     """
-    hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}'" for s in scripts)
+    hashes = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
+    allowed = " ".join(f"'sha256-{digest}'" for digest in hashes)
     return (
-        f"default-src 'none'; script-src {hashes or chr(39) + 'none' + chr(39)} 'unsafe-eval'; style-src 'unsafe-inline';"
+        f"default-src 'none'; script-src {allowed} 'unsafe-eval'; style-src 'unsafe-inline';"
         " img-src data:; base-uri 'none'; form-action 'none'"
     )

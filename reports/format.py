@@ -99,9 +99,9 @@ def percent(share: Number | None, digits: int = 3) -> str:
         return MISSING
     if 0 < share < 0.001:
         return f"<{THIN}0.1{THIN}%"
-    if abs(share) >= 0.9995 and abs(share) < 1:
+    if 0.9995 <= abs(share) < 1:
         return f"{'−' if share < 0 else ''}99.9{THIN}%"  # not all of it, so not 100 %
-    return f"{significant(share * 100, digits)}{THIN}%"
+    return f"{significant(share * 100, max(digits, 3) if 0.99 <= abs(share) < 1 else digits)}{THIN}%"
 
 
 def moment(unix_ns: int | None) -> str:

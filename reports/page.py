@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from reports import embed
 from reports import format as fmt
-from reports.charts import Figure
+from reports.figure import Figure
 
 
 @cache
@@ -32,10 +32,14 @@ def page(template: str, figures: Iterable[Figure] = (), **values: Any) -> str:
     """A whole page, with the data of its figures and the scripts that draw them. No request leaves it."""
     figures = list(figures)
     scripts = [embed.vega(), embed.static("page.js")] if figures else [embed.static("page.js")]
-    return environment().get_template(template).render(
-        styles=Markup(embed.static("page.css")),
-        scripts=[Markup(script) for script in scripts],
-        policy=embed.policy(scripts),
-        figure_data=[(figure.name, Markup(embed.figure(figure))) for figure in figures],
-        **values,
-    )  # fmt: skip
+    return (
+        environment()
+        .get_template(template)
+        .render(
+            styles=Markup(embed.static("page.css")),
+            scripts=[Markup(script) for script in scripts],
+            policy=embed.policy(scripts),
+            figure_data=[(figure.name, Markup(embed.figure(figure))) for figure in figures],
+            **values,
+        )
+    )

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from analyze.errors import PhasescopeError
 from analyze.query import find_run, open_store
-from reports.charts import Figure
 from reports.collect import collect
+from reports.figure import Figure
 from reports.page import page
 from reports.queries import Result
 from reports.sections import answer, budget, claims, glance, host, kv, memory, operators, quality, steps, timeline
@@ -97,7 +97,7 @@ def report(
 
     Folders in names and texts are left out unless `include_paths`. Raises PhasescopeError when the store or the run
     is not there, when `out` exists and `force` is not given, and when it cannot be written.
-    """  # fmt: skip
+    """
     store, out = Path(store), Path(out)
     if out.exists() and not force:
         raise PhasescopeError(f"{out} exists: give another --out, or --force to replace it")

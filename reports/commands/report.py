@@ -10,7 +10,9 @@ from analyze.commands.options import store_option
 
 
 @click.command("report")
-@click.option("--run", metavar="ID", help="Run to report: its id, the start of it, or its label. Default: the one loaded last.")
+@click.option(
+    "--run", metavar="ID", help="Run to report: its id, the start of it, or its label. Default: the one loaded last."
+)
 @store_option
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), required=True, help="HTML file to write.")
 @click.option("--force", is_flag=True, help="Replace the file if it is there.")

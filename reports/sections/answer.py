@@ -81,7 +81,9 @@ def _without_clean(results: Mapping[str, Result], clean: Mapping[str, Row]) -> l
         known = [row for row in calls if row["pass"] == window["pass"] and row["phase"] != "unknown"]
         if known:
             listed = [fmt.plural(row["calls"], f"{row['phase']} call") for row in known]
-            parts.append(Part(f" and holds {' and '.join([', '.join(listed[:-1]), listed[-1]] if listed[1:] else listed)}. "))
+            parts.append(
+                Part(f" and holds {' and '.join([', '.join(listed[:-1]), listed[-1]] if listed[1:] else listed)}. ")
+            )
         else:
             parts.append(Part("; no phase of generation was recognised in it. "))
     return parts
@@ -97,13 +99,19 @@ def _composition(results: Mapping[str, Result]) -> list[Part]:
     if row["phase"] == "unknown":
         what = "it"
     parts: list[Part] = []
+    if not (row["operators_ns"] or row["waiting_ns"] or row["device_busy_ns"]):
+        return [Part("What that time is made of is not known: no operator lies inside it.")]
     if row["operators_ns"] is not None:
         parts += _of_host(row, what, results["run"].one()["device"])
-    if row["device_busy_ns"] is not None and row["device_idle_ns"] is not None:
+    if row["device_busy_ns"] and row["device_idle_ns"] is not None:
         extent = row["device_busy_ns"] + row["device_idle_ns"]
-        share = row["device_busy_ns"] / extent if extent else None
-        parts += [Part("The "), Part("device", tone="device"), Part(" is busy "), Part(fmt.percent(share, 2), True),
-                  Part(f" of {what if what != 'it' else 'that time'}.")]  # fmt: skip
+        busy = fmt.percent(row["device_busy_ns"] / extent, 2)
+        if abs(extent - row["wall_ns"]) <= 0.01 * row["wall_ns"]:
+            parts += [Part("The "), Part("device", tone="device"), Part(" is busy "), Part(busy, True)]
+            parts.append(Part(f" of {what if what != 'it' else 'that time'}."))
+        else:  # a loop that runs ahead of its device: the work for a step is not inside the step
+            parts += [Part("The "), Part("device", tone="device"), Part(f"'s work for {what} spans ")]
+            parts += [Part(fmt.duration(extent), True), Part(", busy "), Part(busy, True), Part(" of that.")]
     elif row["device_busy_ns"] is not None:
         parts.append(Part("How much of it the device is idle is not established."))
     return parts
@@ -112,7 +120,7 @@ def _composition(results: Mapping[str, Result]) -> list[Part]:
 def _of_host(row: Row, what: str, device: str | None) -> list[Part]:
     shares = {
         "operators": row["operators_ns"] / row["wall_ns"],
-        "host work between them": row["between_ns"] / row["wall_ns"],
+        "host work between operators": row["between_ns"] / row["wall_ns"],
         "waiting for the device": row["waiting_ns"] / row["wall_ns"],
     }
     label = "encoding operators on the CPU" if device == "mps" else "operators"
@@ -121,8 +129,9 @@ def _of_host(row: Row, what: str, device: str | None) -> list[Part]:
     for number, (share, key) in enumerate(ordered):
         name = label if key == "operators" else key
         if number == 0:
-            parts.append(Part(f"{'Most of' if share > 0.5 else 'Of'} {what}, "))
-            parts += [Part(fmt.percent(share, 2), True), Part(f", is {name}")]
+            most = share > 0.5
+            parts.append(Part(f"{'Most of' if most else 'Of'} {what}, "))
+            parts += [Part(fmt.percent(share, 2), True), Part(f"{',' if most else ''} is {name}")]
         else:
             parts += [Part("; "), Part(fmt.percent(share, 2), True), Part(f" is {name}")]
     parts.append(Part(" (in the profiled pass). " if row["pass"] == "profiled" else ". "))

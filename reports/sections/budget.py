@@ -15,6 +15,7 @@ _HOST_PARTS = (
     ("between_ns", "between operators", "host"),
 )
 _DEVICE_PARTS = (("device_busy_ns", "device busy", "device"), ("device_idle_ns", "device idle", "idle"))
+_NOTHING_DONE = ("between operators", "device idle")
 _CAUSES = {
     "host": "the host had not launched yet",
     "launch": "launched, not begun",
@@ -95,8 +96,8 @@ def _bar(row: Row, side: str, parts: tuple[tuple[str, str, str], ...]) -> Bar | 
     if any(ns is None for _, _, ns in values):
         return None
     whole = sum(ns for _, _, ns in values)
-    if not whole:
-        return None
+    if not whole or not any(ns for label, _, ns in values if label not in _NOTHING_DONE):
+        return None  # no operator of the phase's thread, or no device row, lies inside: nothing to divide
     segments = tuple(Segment(label, tone, ns, ns / whole) for label, tone, ns in values)
     return Bar(row["phase"], side, fmt.duration(whole), fmt.plural(row["calls"], "call"), segments)
 
@@ -107,21 +108,36 @@ def _table(bars: list[Bar], breakdown: Result) -> Table:
         for segment in bar.segments:
             rows.append(
                 (
-                    word(bar.phase), word(bar.side), word(segment.label),
-                    number(segment.ns, fmt.count(segment.ns)), number(segment.ns, fmt.milliseconds(segment.ns)),
+                    word(bar.phase),
+                    word(bar.side),
+                    word(segment.label),
+                    number(segment.ns, fmt.count(segment.ns)),
+                    number(segment.ns, fmt.milliseconds(segment.ns)),
                     number(segment.share, segment.percent, segment.share, segment.tone),
                 )
-            )  # fmt: skip
+            )
         whole = sum(segment.ns for segment in bar.segments)
         rows.append(
-            (word(bar.phase), word(bar.side), word("whole"), number(whole, fmt.count(whole)),
-             number(whole, fmt.milliseconds(whole)), number(1.0, fmt.percent(1)))
-        )  # fmt: skip
+            (
+                word(bar.phase),
+                word(bar.side),
+                word("whole"),
+                number(whole, fmt.count(whole)),
+                number(whole, fmt.milliseconds(whole)),
+                number(1.0, fmt.percent(1)),
+            )
+        )
     columns = (
-        Column("phase"), Column("seen from"), Column("part"), Column("time", "ns", True), Column("time", "ms", True),
+        Column("phase"),
+        Column("seen from"),
+        Column("part"),
+        Column("time", "ns", True),
+        Column("time", "ms", True),
         Column("share", "%", True),
-    )  # fmt: skip
-    return Table("budget-table", "The same parts in numbers: the mean call of each phase.", columns, tuple(rows), (breakdown,))
+    )
+    return Table(
+        "budget-table", "The same parts in numbers: the mean call of each phase.", columns, tuple(rows), (breakdown,)
+    )
 
 
 def _causes(results: Mapping[str, Result], chosen: str) -> Table | None:
@@ -133,15 +149,32 @@ def _causes(results: Mapping[str, Result], chosen: str) -> Table | None:
         totals[row["phase"]] = totals.get(row["phase"], 0) + row["idle_ns"]
     cells = tuple(
         (
-            word(row["phase"]), word(_CAUSES.get(row["cause"], row["cause"])), number(row["gaps"], fmt.count(row["gaps"])),
+            word(row["phase"]),
+            word(_CAUSES.get(row["cause"], row["cause"])),
+            number(row["gaps"], fmt.count(row["gaps"])),
             number(row["idle_ns"], fmt.milliseconds(row["idle_ns"])),
             number(row["longest_ns"], fmt.milliseconds(row["longest_ns"])),
-            number(row["idle_ns"], fmt.percent(row["idle_ns"] / totals[row["phase"]]), row["idle_ns"] / totals[row["phase"]], "idle"),
+            number(
+                row["idle_ns"],
+                fmt.percent(row["idle_ns"] / totals[row["phase"]]),
+                row["idle_ns"] / totals[row["phase"]],
+                "idle",
+            ),
         )
         for row in rows
-    )  # fmt: skip
+    )
     columns = (
-        Column("phase"), Column("why the device was idle"), Column("gaps", "", True), Column("time", "ms", True),
-        Column("longest", "ms", True), Column("share of idle", "%", True),
-    )  # fmt: skip
-    return Table("idle-table", "Gaps between device work, by what the trace shows of the reason.", columns, cells, (results["idle_causes"],))
+        Column("phase"),
+        Column("why the device was idle"),
+        Column("gaps", "", True),
+        Column("time", "ms", True),
+        Column("longest", "ms", True),
+        Column("share of idle", "%", True),
+    )
+    return Table(
+        "idle-table",
+        "Gaps between device work, by what the trace shows of the reason.",
+        columns,
+        cells,
+        (results["idle_causes"],),
+    )

@@ -22,7 +22,7 @@ class Claim:
     sign: str
     tone: str
     evidence: str | None
-    numbers: tuple[tuple[str, str], ...]
+    numbers: tuple[tuple[str, str, str], ...]
     settled_by: str | None
     sql: Result
 
@@ -35,22 +35,34 @@ def build(results: Mapping[str, Result], names: Names) -> tuple[Claim, ...]:
 def _claim(row: Row, number: int, names: Names) -> Claim:
     sign, tone = _SIGNS.get(row["verdict"], ("○", "open"))
     return Claim(
-        statement=names(row["claim"]), verdict=row["verdict"], sign=sign, tone=tone, evidence=names(row["evidence"]),
-        numbers=_numbers(row["numbers"], names), settled_by=names(row["settled_by"]),
+        statement=names(row["claim"]),
+        verdict=row["verdict"],
+        sign=sign,
+        tone=tone,
+        evidence=names(row["evidence"]),
+        numbers=_numbers(row, names),
+        settled_by=names(row["settled_by"]),
         sql=Result(f"claim {number + 1}", (row["sql"] or "").strip(), (), ()),
-    )  # fmt: skip
+    )
 
 
-def _numbers(text: str | None, names: Names) -> tuple[tuple[str, str], ...]:
-    if not text:
-        return ()
+def _numbers(row: Row, names: Names) -> tuple[tuple[str, str, str], ...]:
+    """(name, value, how it came to be) of each number; a text that is no JSON object is one value."""
+    numbers, provenance = _object(row["numbers"]), _object(row["provenance"]) or {}
+    if numbers is None:
+        return (("", names(row["numbers"]), ""),) if row["numbers"] else ()
+    return tuple(
+        (names(key).replace("_", " "), names(_shown(key, value)), str(provenance.get(key, "")))
+        for key, value in numbers.items()
+    )
+
+
+def _object(text: str | None) -> dict[str, object] | None:
     try:
-        value = json.loads(text)
+        value = json.loads(text or "null")
     except ValueError:
-        return (("", names(text)),)
-    if not isinstance(value, dict):
-        return (("", names(text)),)
-    return tuple((names(str(key)).replace("_", " "), names(_shown(key, item))) for key, item in value.items())
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def _shown(key: str, value: object) -> str:

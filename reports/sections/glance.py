@@ -72,7 +72,7 @@ def _latency_tiles(run: Row, clean: Mapping[str, Row]) -> list[Tile]:
         value, name = _split(fmt.duration(row["median_ns"], unit))
         if row["calls"] > 1:
             low, high = (fmt.significant(row[key] / unit[1]) for key in ("p5_ns", "p95_ns"))
-            note = f"p5–p95: {low}–{high}{fmt.THIN}{name}, {fmt.plural(row['calls'], 'call')}"
+            note = f"p5–p95: {low}–{high}{fmt.THIN}{name}, {fmt.plural(row['calls'], 'call').replace(' ', fmt.THIN)}"
         else:
             note = "one call, so no spread"
         tiles.append(Tile(label, value, name, note, phase))
@@ -90,7 +90,9 @@ def _trace_tiles(results: Mapping[str, Result]) -> list[Tile]:
     if window["end_ns"] is not None:
         value, unit = _split(fmt.duration(window["end_ns"] - window["start_ns"]))
         tiles.append(Tile("Traced span", value, unit, "profiler on: explains, is not a latency"))
-    tiles.append(Tile("Events", fmt.count(run["loaded_events"]), "", f"of {fmt.count(run['raw_events'])} in the source"))
+    tiles.append(
+        Tile("Events", fmt.count(run["loaded_events"]), "", f"of {fmt.count(run['raw_events'])} in the source")
+    )
     return tiles
 
 
@@ -119,8 +121,9 @@ def _profiler(results: Mapping[str, Result]) -> Tile:
     main = ratios.get("decode", ratios.get("prefill"))
     if main is None:
         return Tile("Profiler's own cost", None, "", "no profiled pass")
-    note = ", ".join(f"{phase} × {fmt.significant(ratio)}" for phase, ratio in ratios.items())
-    return Tile("Profiler's own cost", f"× {fmt.significant(main)}", "", f"{note}; never in a latency")
+    note = ", ".join(f"{phase} ×{fmt.THIN}{fmt.significant(ratio)}" for phase, ratio in ratios.items())
+    note += "; below 1 is less than the noise" if main < 1 else "; never in a latency"
+    return Tile("Profiler's own cost", f"×{fmt.THIN}{fmt.significant(main)}", "", note)
 
 
 def _facts(run: Row, names: Names) -> tuple[Fact, ...]:
@@ -134,7 +137,8 @@ def _facts(run: Row, names: Names) -> tuple[Fact, ...]:
     if run["repeats"] is not None:
         repeats = f"{fmt.count(run['repeats'])}, after {fmt.plural(run['warmup'] or 0, 'warm-up')}"
     device = " · ".join(part for part in (run["device"], run["device_name"]) if part)
-    engine = " ".join(part for part in (run["trace_engine"], run["trace_engine_version"]) if part)
+    version = (run["trace_engine_version"] or "").partition(" (")[0]  # the whole of it is under Quality
+    engine = " ".join(part for part in (run["trace_engine"], version) if part)
     facts: list[tuple[str, str | None]] = [
         ("Model", names(run["model"])),
         ("Weights", weights),

@@ -28,14 +28,15 @@ def build(results: Mapping[str, Result]) -> Table | None:
     rows: list[list[Cell]] = [[word(row["phase"])] for row in host]
     for key, *_ in kept:
         values = [row[key] for row in host]
-        for row, cells, bar in zip(host, rows, shares(values), strict=True):
+        bars = shares(values) if len(rows) > 1 else [None]  # a single bar would compare with itself
+        for row, cells, bar in zip(host, rows, bars, strict=True):
             shown = fmt.significant(row[key]) if key.endswith("percent") else fmt.rate(row[key])
             cells.append(number(row[key], shown, bar, row["phase"]))
     columns = (Column("phase"), *(Column(head, unit, True, group) for _, head, unit, group in kept))
     return Table(
         "host-table",
-        "CPU time of the whole process as per cent of one core (200 % are two cores at work), and how many operators and"
-        " launches a token costs.",
+        "CPU time of the whole process as per cent of one core (200 % are two cores at work), and how many"
+        " operators and launches a token costs.",
         columns,
         tuple(tuple(cells) for cells in rows),
         (host,),

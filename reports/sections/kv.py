@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from reports import charts, palette
 from reports import format as fmt
+from reports.figure import Figure
 from reports.queries import Result, Row
 from reports.sections.names import Names
 from reports.tables import Column, Table, number, word
@@ -19,8 +20,8 @@ _SIGNS = {"equal": "✓ equal", "differs": "✗ differs", "not established": "�
 class KvCache:
     """Growth, difference, the finding in words and the formula."""
 
-    growth: charts.Figure
-    difference: charts.Figure | None
+    growth: Figure
+    difference: Figure | None
     finding: str
     verdict: str
     formula: str | None
@@ -53,39 +54,58 @@ def _finding(rows: list[Row]) -> tuple[str, str]:
     points = fmt.plural(len(rows), "measured point")
     if verdicts["differs"]:
         largest = max((abs(row["difference_bytes"]) for row in rows if row["difference_bytes"] is not None), default=0)
-        return "differs", f"{fmt.count(verdicts['differs'])} of {points} differ from the computed bytes, by up to {fmt.size(largest)}."
+        return (
+            "differs",
+            f"{fmt.count(verdicts['differs'])} of {points} differ from the computed bytes,"
+            f" by up to {fmt.size(largest)}.",
+        )
     if verdicts["not established"]:
-        return "not established", f"For {fmt.count(verdicts['not established'])} of {points} there are no computed bytes to compare."
+        return (
+            "not established",
+            f"For {fmt.count(verdicts['not established'])} of {points} there are no computed bytes to compare.",
+        )
     return "equal", f"Every one of {points} equals the computed bytes, to the byte."
 
 
 def _point(row: Row, unit: tuple[str, int]) -> Row:
     return {
-        "cached_tokens": row["cached_tokens"], "measured": row["measured_bytes"] / unit[1],
+        "cached_tokens": row["cached_tokens"],
+        "measured": row["measured_bytes"] / unit[1],
         "computed": None if row["computed_bytes"] is None else row["computed_bytes"] / unit[1],
-        "colour": palette.of_phase(row["phase"]), "measured_text": f"{fmt.count(row['measured_bytes'])} bytes",
-        "computed_text": f"{fmt.count(row['computed_bytes'])} bytes", "difference_text": f"{fmt.count(row['difference_bytes'])} bytes",
-    }  # fmt: skip
+        "colour": palette.of_phase(row["phase"]),
+        "measured_text": f"{fmt.count(row['measured_bytes'])} bytes",
+        "computed_text": f"{fmt.count(row['computed_bytes'])} bytes",
+        "difference_text": f"{fmt.count(row['difference_bytes'])} bytes",
+    }
 
 
 def _difference(row: Row) -> Row:
     return {
-        "cached_tokens": row["cached_tokens"], "difference": row["difference_bytes"],
-        "difference_text": f"{fmt.count(row['difference_bytes'])} bytes", "colour": palette.of_phase(row["phase"]),
-    }  # fmt: skip
+        "cached_tokens": row["cached_tokens"],
+        "difference": row["difference_bytes"],
+        "difference_text": f"{fmt.count(row['difference_bytes'])} bytes",
+        "colour": palette.of_phase(row["phase"]),
+    }
 
 
 def _table(rows: list[Row], sql: Result) -> Table:
     cells = tuple(
         (
             word(f"{row['phase']} {row['step']}"),
-            *(number(row[key], fmt.count(row[key])) for key in ("cached_tokens", "measured_bytes", "computed_bytes", "difference_bytes")),
+            *(
+                number(row[key], fmt.count(row[key]))
+                for key in ("cached_tokens", "measured_bytes", "computed_bytes", "difference_bytes")
+            ),
             word(_SIGNS.get(row["verdict"], row["verdict"])),
         )
         for row in rows
-    )  # fmt: skip
+    )
     columns = (
-        Column("after"), Column("cached tokens", "", True), Column("measured", "bytes", True), Column("computed", "bytes", True),
-        Column("difference", "bytes", True), Column("verdict"),
-    )  # fmt: skip
+        Column("after"),
+        Column("cached tokens", "", True),
+        Column("measured", "bytes", True),
+        Column("computed", "bytes", True),
+        Column("difference", "bytes", True),
+        Column("verdict"),
+    )
     return Table("kv-table", "Bytes in the KV cache after each call.", columns, cells, (sql,), first=12)

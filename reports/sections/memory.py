@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from reports import charts, palette
 from reports import format as fmt
+from reports.figure import Figure
 from reports.queries import Result, Row
 from reports.sections.timeline import label_of
 from reports.tables import Column, Table, number, word
@@ -23,8 +24,15 @@ class _Concept:
 _CONCEPTS = (
     _Concept("kv_cache", "KV storage", "unique storages reachable in the cache object", palette.PHASES["decode"]),
     _Concept("tensor", "Tensor allocations", "bytes in tensors that the device's allocator counts", palette.DEVICE),
-    _Concept("driver", "Driver or reserved pool", "what the driver holds for the process, free blocks included", palette.DEVICE),
-    _Concept("resident", "Resident set", "pages of the whole process in RAM, code and libraries included", palette.HOST),
+    _Concept(
+        "driver",
+        "Driver or reserved pool",
+        "what the driver holds for the process, free blocks included",
+        palette.DEVICE,
+    ),
+    _Concept(
+        "resident", "Resident set", "pages of the whole process in RAM, code and libraries included", palette.HOST
+    ),
     _Concept("footprint", "Physical footprint", "what macOS charges to the process", palette.HOST),
 )
 
@@ -36,7 +44,7 @@ class Panel:
     title: str
     meaning: str
     summary: str
-    figure: charts.Figure | None
+    figure: Figure | None
 
 
 @dataclass(frozen=True)
@@ -84,11 +92,14 @@ def _panel(concept: _Concept, rows: list[Row], limit: int | None, device: str | 
     unit = fmt.byte_unit([row["bytes"] for row in rows])
     points = [
         {
-            "edge": _edge(row), "repeat": row["repeat"], "value": row["bytes"] / unit[1], "where": _where(row),
+            "edge": _edge(row),
+            "repeat": row["repeat"],
+            "value": row["bytes"] / unit[1],
+            "where": _where(row),
             "text": f"{fmt.size(row['bytes'], unit)} ({fmt.count(row['bytes'])} bytes)",
         }
         for row in rows
-    ]  # fmt: skip
+    ]
     first, last = rows[0]["bytes"], rows[-1]["bytes"]
     least, most = min(row["bytes"] for row in rows), max(row["bytes"] for row in rows)
     if least == most:
@@ -102,7 +113,9 @@ def _panel(concept: _Concept, rows: list[Row], limit: int | None, device: str | 
             summary += f", at most {fmt.size(most)}"
     if concept.counter == "driver" and limit:
         summary += f"; the device offers {fmt.size(limit)}"
-    return Panel(concept.title, concept.meaning, summary, charts.memory_counter(concept.counter, points, unit[0], concept.colour))
+    return Panel(
+        concept.title, concept.meaning, summary, charts.memory_counter(concept.counter, points, unit[0], concept.colour)
+    )
 
 
 def _table(by_counter: Mapping[str, list[Row]], sql: Result) -> Table:
@@ -112,13 +125,20 @@ def _table(by_counter: Mapping[str, list[Row]], sql: Result) -> Table:
         after = [row["bytes"] for row in samples if row["phase"] == "after_prefill"]
         rows.append(
             (
-                word(counter.replace("_", " ")), number(len(values), fmt.count(len(values))),
-                number(values[0], fmt.count(values[0])), number(after[0] if after else None, fmt.count(after[0] if after else None)),
-                number(values[-1], fmt.count(values[-1])), number(max(values), fmt.count(max(values))),
+                word(counter.replace("_", " ")),
+                number(len(values), fmt.count(len(values))),
+                number(values[0], fmt.count(values[0])),
+                number(after[0] if after else None, fmt.count(after[0] if after else None)),
+                number(values[-1], fmt.count(values[-1])),
+                number(max(values), fmt.count(max(values))),
             )
-        )  # fmt: skip
+        )
     columns = (
-        Column("counter"), Column("samples", "", True), Column("first", "bytes", True), Column("after prefill", "bytes", True),
-        Column("last", "bytes", True), Column("most", "bytes", True),
-    )  # fmt: skip
+        Column("counter"),
+        Column("samples", "", True),
+        Column("first", "bytes", True),
+        Column("after prefill", "bytes", True),
+        Column("last", "bytes", True),
+        Column("most", "bytes", True),
+    )
     return Table("memory-table", "Each counter over all samples of the pass.", columns, tuple(rows), (sql,))

@@ -10,23 +10,33 @@ from reports.sections.names import Names
 from reports.tables import Cell, Column, Table, number, word
 
 MOST_ROWS = 400
+_WORTH_COLUMNS = 0.01  # share of the time outside every phase from which on it gets columns of its own
 _ORDER = ("prefill", "decode", "mixed", "draft", "unknown")
 
 
 def build_operators(results: Mapping[str, Result], names: Names) -> Table | None:
     """Operators by self time; None where none were recorded."""
     return _pivot(
-        results["operators"], names, value="self_ns", head="self time", table_id="operators-table",
+        results["operators"],
+        names,
+        value="self_ns",
+        head="self time",
+        table_id="operators-table",
         caption="Operators by self time: time in them and in nothing they called, over all repeats of the traced pass.",
-    )  # fmt: skip
+    )
 
 
 def build_kernels(results: Mapping[str, Result], names: Names) -> Table | None:
     """Device rows by busy time; None where there are none."""
     return _pivot(
-        results["kernels"], names, value="busy_ns", head="busy time", table_id="kernels-table", extra="kind",
+        results["kernels"],
+        names,
+        value="busy_ns",
+        head="busy time",
+        table_id="kernels-table",
+        extra="kind",
         caption="Kernels and copies by busy time: the union of their intervals, so overlapping work counts once.",
-    )  # fmt: skip
+    )
 
 
 def _pivot(
@@ -36,10 +46,16 @@ def _pivot(
         return None
     present = {row["phase"] for row in result}
     phases = [*(phase for phase in _ORDER if phase in present), *sorted(present - {*_ORDER, "outside"})]
-    phases += ["outside"] if "outside" in present else []
-    totals = {phase: sum(row[value] for row in result if row["phase"] == phase) for phase in phases}
+    totals = {phase: sum(row[value] for row in result if row["phase"] == phase) for phase in [*phases, "outside"]}
+    note = ""
+    if totals["outside"] > _WORTH_COLUMNS * sum(totals.values()) or not phases:
+        phases.append("outside")
+    elif "outside" in present:
+        note = f"Outside every phase: {fmt.duration(totals['outside'])} more, not shown."
     merged: dict[tuple[str, str], dict[str, Row]] = {}
     for row in result:
+        if row["phase"] not in phases:
+            continue
         merged.setdefault((row["name"], row[extra] if extra else ""), {})[row["phase"]] = row
     ordered = sorted(merged.items(), key=lambda item: (-sum(row[value] for row in item[1].values()), item[0]))
     rows = tuple(
@@ -54,16 +70,18 @@ def _pivot(
     for phase in phases:
         group = f"{phase} phases" if phase == "outside" else phase
         columns += [
-            Column("calls", "", True, group, phase), Column(head, "ms", True, group, phase), Column("share", "%", True, group, phase),
-        ]  # fmt: skip
+            Column("calls", "", True, group, phase),
+            Column(head, "ms", True, group, phase),
+            Column("share", "%", True, group, phase),
+        ]
     rest = ordered[MOST_ROWS:]
-    note = ""
     if rest:
         total = sum(row[value] for _, by_phase in rest for row in by_phase.values())
-        note = f"{fmt.plural(len(rest), 'name')} more, {fmt.duration(total)} in all, are in the store only: the SQL lists them."
+        more = fmt.plural(len(rest), "name")
+        note += f" {more} more, {fmt.duration(total)} in all, are in the store only: the SQL lists them."
     return Table(
         table_id, caption, tuple(columns), rows, (result,), sortable=True, searchable=len(rows) > 8, first=15, note=note
-    )  # fmt: skip
+    )
 
 
 def _cells(row: Row | None, phase: str, value: str, total: int) -> tuple[Cell, ...]:

@@ -58,7 +58,9 @@ def _banner(results: Mapping[str, Result]) -> str | None:
     parts = []
     if run["excluded_events"]:
         share = fmt.percent(run["excluded_events"] / run["raw_events"])
-        parts.append(f"{fmt.plural(run['excluded_events'], 'event')} of {fmt.count(run['raw_events'])} ({share}) left out")
+        parts.append(
+            f"{fmt.plural(run['excluded_events'], 'event')} of {fmt.count(run['raw_events'])} ({share}) left out"
+        )
     if repaired:
         parts.append(f"{fmt.plural(repaired, 'event')} repaired")
     return " and ".join(parts) or None
@@ -68,16 +70,22 @@ def _reasons(quality: Result, names: Names) -> Table | None:
     if not quality:
         return None
     rows = tuple(
-        (word(row["kind"]), word(names(row["reason"])), number(row["events"], fmt.count(row["events"])), word(names(row["detail"])))
+        (
+            word(row["kind"]),
+            word(names(row["reason"])),
+            number(row["events"], fmt.count(row["events"])),
+            word(names(row["detail"])),
+        )
         for row in quality
-    )  # fmt: skip
+    )
     columns = (Column("kind"), Column("reason"), Column("events", "", True), Column("where, or why"))
     return Table("quality-table", "What was left out, repaired, or must be known.", columns, rows, (quality,), first=20)
 
 
 def _passes(passes: Result, names: Names) -> Table:
     rows = tuple(
-        (word(row["pass"]), word(_STATUS.get(row["status"], row["status"])), word(names(row["reason"]))) for row in passes
+        (word(row["pass"]), word(_STATUS.get(row["status"], row["status"])), word(names(row["reason"])))
+        for row in passes
     )
     columns = (Column("pass"), Column("status"), Column("reason"))
     return Table("passes-table", "What was captured, and what was not.", columns, rows, (passes,))
@@ -88,15 +96,21 @@ def _coverage(coverage: Result) -> Table | None:
         return None
     rows = tuple(
         (
-            word(row["pass"]), word(row["attributed_by"]), number(row["kernels"], fmt.count(row["kernels"])),
-            number(row["device_ns"], fmt.milliseconds(row["device_ns"])), number(row["share"], fmt.percent(row["share"]), row["share"], "device"),
+            word(row["pass"]),
+            word(row["attributed_by"]),
+            number(row["kernels"], fmt.count(row["kernels"])),
+            number(row["device_ns"], fmt.milliseconds(row["device_ns"])),
+            number(row["share"], fmt.percent(row["share"]), row["share"], "device"),
         )
         for row in coverage
-    )  # fmt: skip
+    )
     columns = (
-        Column("pass"), Column("attributed by"), Column("device rows", "", True), Column("device time", "ms", True),
+        Column("pass"),
+        Column("attributed by"),
+        Column("device rows", "", True),
+        Column("device time", "ms", True),
         Column("share", "%", True),
-    )  # fmt: skip
+    )
     return Table(
         "coverage-table", "How device work was given to the phase that launched it.", columns, rows, (coverage,)
-    )  # fmt: skip
+    )

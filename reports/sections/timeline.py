@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from reports import charts, palette
 from reports import format as fmt
+from reports import palette, timeline_charts
 from reports.collect import DENSITY_BUCKETS, SLICES
+from reports.figure import Figure
 from reports.queries import Result, Row
 from reports.sections.names import Names
 from reports.tables import Column, Table, number, word
@@ -29,8 +30,8 @@ class Jump:
 class Timeline:
     """Both charts, buttons for the stretches people look at, and what had to be merged."""
 
-    overview: charts.Figure
-    detail: charts.Figure
+    overview: Figure
+    detail: Figure
     jumps: tuple[Jump, ...]
     extent_ns: int
     pass_name: str
@@ -52,20 +53,22 @@ def build(results: Mapping[str, Result], names: Names) -> Timeline | None:
     drawn, lanes = _slices(slices, names)
     density = [
         {
-            "side": bucket["side"], "start_ns": bucket["start_ns"], "end_ns": bucket["start_ns"] + -(-extent // DENSITY_BUCKETS),
+            "side": bucket["side"],
+            "start_ns": bucket["start_ns"],
+            "end_ns": bucket["start_ns"] + -(-extent // DENSITY_BUCKETS),
             "covered": round(bucket["covered"], 4) * (1 if bucket["side"] == "host" else -1),
             "colour": palette.HOST if bucket["side"] == "host" else palette.DEVICE,
         }
         for bucket in results["timeline_density"]
-    ]  # fmt: skip
+    ]
     return Timeline(
-        overview=charts.timeline_overview(strip, density, extent),
-        detail=charts.timeline_detail(strip, drawn, [PHASE_LANE, *lanes] if strip else lanes, extent),
+        overview=timeline_charts.overview(strip, density, extent),
+        detail=timeline_charts.detail(strip, drawn, [PHASE_LANE, *lanes] if strip else lanes, extent),
         jumps=_jumps(phases, extent),
         extent_ns=extent,
         pass_name=row["pass"],
         about=_about(row, {phase["phase"] for phase in phases}),
-        merged=_merged(slices),
+        merged=_merged(slices, any(phase["phase"] == "decode" for phase in phases)),
         table=_table(phases, results["timeline_phases"]),
         sql=tuple(results[f"timeline_{name}"] for name in ("window", "phases", "slices", "density")),
         key=_key(phases, {bucket["side"] for bucket in density}),
@@ -100,13 +103,18 @@ def _slices(rows: Result, names: Names) -> tuple[list[Row], list[str]]:
         device = row["side"] == "device"
         shown.append(
             {
-                "lane": lane, "name": names(row["name"]), "phase": row["phase"], "level": row["level"],
+                "lane": lane,
+                "name": names(row["name"]),
+                "phase": row["phase"],
+                "level": row["level"],
                 "colour": palette.DEVICE if device else palette.of_phase(row["phase"]),
                 "on": "var(--on-decode)" if device or row["phase"] == "decode" else "var(--on-light)",
-                "start_ns": row["start_ns"], "end_ns": row["start_ns"] + row["dur_ns"], "merged": row["merged"],
+                "start_ns": row["start_ns"],
+                "end_ns": row["start_ns"] + row["dur_ns"],
+                "merged": row["merged"],
                 "covered": round(row["covered"], 2),
             }
-        )  # fmt: skip
+        )
     order = sorted(lanes, key=lambda lane: (list(places.values()).index(lane.split("\t")[0]), int(lane.split("\t")[1])))
     return shown, order
 
@@ -131,45 +139,55 @@ def _jumps(phases: Result, extent: int) -> tuple[Jump, ...]:
 
 
 def _about(row: Row, phases: set[str]) -> str:
-    about = f"pass {row['pass']}"
+    about = "" if row["pass"] == "trace" else f", pass {row['pass']}"
     if (row["repeats"] or 0) > 1:
         about += f", the first of {fmt.count(row['repeats'])} repeats"
     if row["ranks"] > 1:
         about += f", rank {fmt.count(row['rank'])} of {fmt.count(row['ranks'])}"
     if {"prefill", "decode"} <= phases:
-        return f"One generation, {about}: prefill is one dense block, decode a picket fence of short bursts."
-    return f"The whole trace, {about}."
+        return f"One generation{about}: prefill is one dense block, decode a picket fence of short bursts."
+    return f"{'The trace' if phases - {'unknown'} else 'The whole trace'}{about}."
 
 
 def _key(phases: Result, sides: set[str]) -> tuple[tuple[str, str], ...]:
-    key = [(phase, phase if phase in palette.PHASES else "other") for phase in dict.fromkeys(row["phase"] for row in phases)]
+    key = [
+        (phase, phase if phase in palette.PHASES else "other")
+        for phase in dict.fromkeys(row["phase"] for row in phases)
+    ]
     key += [("host busy", "host")] if "host" in sides else []
     return (*key, ("device busy", "device")) if "device" in sides else tuple(key)
 
 
-def _merged(slices: Result) -> str | None:
+def _merged(slices: Result, finer: bool) -> str | None:
     merged = [row for row in slices if row["merged"] > 1]
     if not merged:
         return None
     total = sum(row["merged"] for row in merged)
     return (
         f"{fmt.count(total)} slices too short to see at this scale are merged with their neighbours into"
-        f" {fmt.count(len(merged))} paler blocks, so that no more than about {fmt.count(SLICES)} are drawn; the first two decode"
-        " calls are drawn finer. Tables count every slice."
+        f" {fmt.count(len(merged))} paler blocks, so that no more than about {fmt.count(SLICES)} are drawn"
+        f"{'; the first two decode calls are drawn finer' if finer else ''}. Tables count every slice."
     )
 
 
 def _table(phases: Result, sql: Result) -> Table:
     rows = tuple(
         (
-            word(label_of(row["phase"], row["step"])), number(row["start_ns"], fmt.milliseconds(row["start_ns"])),
-            number(row["dur_ns"], fmt.milliseconds(row["dur_ns"])), number(row["tokens"], fmt.count(row["tokens"])),
+            word(label_of(row["phase"], row["step"])),
+            number(row["start_ns"], fmt.milliseconds(row["start_ns"])),
+            number(row["dur_ns"], fmt.milliseconds(row["dur_ns"])),
+            number(row["tokens"], fmt.count(row["tokens"])),
             number(row["cached_tokens"], fmt.count(row["cached_tokens"])),
         )
         for row in phases
-    )  # fmt: skip
+    )
     columns = (
-        Column("phase"), Column("begins", "ms", True), Column("lasts, profiled", "ms", True), Column("tokens", "", True),
+        Column("phase"),
+        Column("begins", "ms", True),
+        Column("lasts, profiled", "ms", True),
+        Column("tokens", "", True),
         Column("cached tokens", "", True),
-    )  # fmt: skip
-    return Table("timeline-table", "The phases of the window; times are with the profiler on.", columns, rows, (sql,), first=20)
+    )
+    return Table(
+        "timeline-table", "The phases of the window; times are with the profiler on.", columns, rows, (sql,), first=20
+    )

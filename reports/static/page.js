@@ -202,6 +202,8 @@
     }));
   });
 
+  $$(".clamp").forEach((name) => name.addEventListener("click", () => name.classList.toggle("whole")));
+
   // ---- copying SQL ----------------------------------------------------------------------------------------------
 
   const said = $("#said");

@@ -1,4 +1,4 @@
-"""Synthetic stores for the report's tests. Nothing in them was measured: the numbers are made so that answers are known.
+"""Synthetic stores for the report's tests. Nothing in them was measured: they are made so that answers are known.
 
 The shapes are those of a small decoder: a prefill with long operators, then decode steps like pickets.
 """
@@ -99,60 +99,160 @@ def _insert_run(connection: duckdb.DuckDBPyConnection, what: Synthetic, number: 
     loaded = len(rows.ops) + len(rows.kernels)
     bundle = what.source_kind == "bundle"
     run = {
-        "run_id": what.run_id, "label": "synthetic" if bundle else None, "source": f"{what.run_id}.zip",
-        "source_kind": what.source_kind, "source_sha256": f"{number:064x}", "model": what.model if bundle else None,
-        "weights": what.weights, "device": what.device, "device_name": "made-up processor" if what.device else None,
-        "dtype": what.dtype if bundle else None, "attention": "sdpa" if bundle else None,
-        "cache": "DynamicCache" if bundle else None, "logits": "last" if bundle else None,
-        "batch_size": what.batch_size if bundle else None, "prompt_tokens": what.prompt_tokens if bundle else None,
-        "new_tokens": what.new_tokens if bundle else None, "ranks": 1, "captured_unix_ns": 1_790_000_000 * 10**9 if bundle else None,
-        "loaded_unix_ns": (1_790_000_100 + number) * 10**9, "os": "Linux 6.1 x86_64" if bundle else None,
-        "python_version": "3.11.2" if bundle else None, "torch_version": "2.13.0" if bundle else None,
-        "transformers_version": "5.24.0" if bundle else None, "phasescope_version": "0.1.0", "trace_engine": "wasm" if what.traced else None,
-        "trace_engine_version": "Perfetto v52.0" if what.traced else None, "raw_events": loaded + what.excluded,
-        "loaded_events": loaded, "excluded_events": what.excluded,
-        "architecture": json.dumps({"parameters": 134_515_008, "layers": what.layers, "weight_bytes": 538_060_032}) if bundle else None,
+        "run_id": what.run_id,
+        "label": "synthetic" if bundle else None,
+        "source": f"{what.run_id}.zip",
+        "source_kind": what.source_kind,
+        "source_sha256": f"{number:064x}",
+        "model": what.model if bundle else None,
+        "weights": what.weights,
+        "device": what.device,
+        "device_name": "made-up processor" if what.device else None,
+        "dtype": what.dtype if bundle else None,
+        "attention": "sdpa" if bundle else None,
+        "cache": "DynamicCache" if bundle else None,
+        "logits": "last" if bundle else None,
+        "batch_size": what.batch_size if bundle else None,
+        "prompt_tokens": what.prompt_tokens if bundle else None,
+        "new_tokens": what.new_tokens if bundle else None,
+        "ranks": 1,
+        "captured_unix_ns": 1_790_000_000 * 10**9 if bundle else None,
+        "loaded_unix_ns": (1_790_000_100 + number) * 10**9,
+        "os": "Linux 6.1 x86_64" if bundle else None,
+        "python_version": "3.11.2" if bundle else None,
+        "torch_version": "2.13.0" if bundle else None,
+        "transformers_version": "5.24.0" if bundle else None,
+        "phasescope_version": "0.1.0",
+        "trace_engine": "wasm" if what.traced else None,
+        "trace_engine_version": "Perfetto v52.0" if what.traced else None,
+        "raw_events": loaded + what.excluded,
+        "loaded_events": loaded,
+        "excluded_events": what.excluded,
+        "architecture": json.dumps({"parameters": 134_515_008, "layers": what.layers, "weight_bytes": 538_060_032})
+        if bundle
+        else None,
         "manifest": json.dumps({"workload": {"warmup": 1, "repeat": what.repeats}}) if bundle else None,
-    }  # fmt: skip
+    }
     _insert(connection, "runs", [run])
     passes = []
     if bundle:
-        passes.append({"run_id": what.run_id, "pass": "clean", "status": "measured" if what.clean else "failed",
-                       "reason": None if what.clean else "the worker was ended by signal 9"})  # fmt: skip
-        passes.append({"run_id": what.run_id, "pass": "profiled", "status": "measured" if what.traced else "not_attempted", "reason": None})
-        passes.append({"run_id": what.run_id, "pass": "metal", "status": "unsupported", "reason": "xctrace exists only on macOS"})
+        passes.append(
+            {
+                "run_id": what.run_id,
+                "pass": "clean",
+                "status": "measured" if what.clean else "failed",
+                "reason": None if what.clean else "the worker was ended by signal 9",
+            }
+        )
+        passes.append(
+            {
+                "run_id": what.run_id,
+                "pass": "profiled",
+                "status": "measured" if what.traced else "not_attempted",
+                "reason": None,
+            }
+        )
+        passes.append(
+            {"run_id": what.run_id, "pass": "metal", "status": "unsupported", "reason": "xctrace exists only on macOS"}
+        )
     else:
         passes.append({"run_id": what.run_id, "pass": "trace", "status": "measured", "reason": None})
     _insert(connection, "passes", passes)
     _insert(connection, "phases", rows.phases)
     if what.traced:
-        _insert(connection, "threads", [{"run_id": what.run_id, "pass": trace_pass, "rank": 0, "thread_id": 1, "pid": "4711",
-                                         "tid": "4711", "process_name": "python", "thread_name": "MainThread"}])  # fmt: skip
+        _insert(
+            connection,
+            "threads",
+            [
+                {
+                    "run_id": what.run_id,
+                    "pass": trace_pass,
+                    "rank": 0,
+                    "thread_id": 1,
+                    "pid": "4711",
+                    "tid": "4711",
+                    "process_name": "python",
+                    "thread_name": "MainThread",
+                }
+            ],
+        )
     _insert(connection, "ops", rows.ops)
     _insert(connection, "kernels", rows.kernels)
     _insert(connection, "samples", rows.samples)
     if what.samples:
-        _insert(connection, "kv_expected", [
-            {"run_id": what.run_id, "cached_tokens": tokens,
-             "computed_bytes": tokens * what.kv_bytes_per_token if what.kv_known else None,
-             "reason": f"{what.layers} layers × 2 × 3 KV heads × 64 × 2 bytes × {tokens} tokens" if what.kv_known
-             else "the configuration does not tell how layer 3 stores its state"}
-            for tokens in range(what.prompt_tokens, what.prompt_tokens + what.new_tokens)])  # fmt: skip
+        _insert(
+            connection,
+            "kv_expected",
+            [
+                {
+                    "run_id": what.run_id,
+                    "cached_tokens": tokens,
+                    "computed_bytes": tokens * what.kv_bytes_per_token if what.kv_known else None,
+                    "reason": f"{what.layers} layers × 2 × 3 KV heads × 64 × 2 bytes × {tokens} tokens"
+                    if what.kv_known
+                    else "the configuration does not tell how layer 3 stores its state",
+                }
+                for tokens in range(what.prompt_tokens, what.prompt_tokens + what.new_tokens)
+            ],
+        )
     quality = []
     if what.excluded:
-        quality.append({"reason": "end before begin", "kind": "excluded", "events": what.excluded, "detail": "first in event 311 of /data/somebody/trace.json"})
+        quality.append(
+            {
+                "reason": "end before begin",
+                "kind": "excluded",
+                "events": what.excluded,
+                "detail": "first in event 311 of /data/somebody/trace.json",
+            }
+        )
     if what.repaired:
-        quality.append({"reason": "slice overlaps another", "kind": "repaired", "events": what.repaired, "detail": "laid on an extra lane"})
+        quality.append(
+            {
+                "reason": "slice overlaps another",
+                "kind": "repaired",
+                "events": what.repaired,
+                "detail": "laid on an extra lane",
+            }
+        )
     quality.append({"reason": "metadata", "kind": "note", "events": 4, "detail": "names of processes and threads"})
     _insert(connection, "quality", [{"run_id": what.run_id, "rank": 0, **row} for row in quality])
     if what.claims:
-        _insert(connection, "claims", [
-            {"run_id": what.run_id, "claim": "KV growth equals the architecture", "verdict": "holds", "evidence": "measured bytes",
-             "numbers": json.dumps({"points": 16, "largest difference": 0}), "sql": "SELECT 1", "settled_by": None},
-            {"run_id": what.run_id, "claim": "Decode is memory-bound", "verdict": "not established", "evidence": "shape only",
-             "numbers": json.dumps({"intensity": 0.5}), "sql": "SELECT 2", "settled_by": "counters of memory bandwidth"},
-            {"run_id": what.run_id, "claim": "Host and device exchange copies", "verdict": "does not hold", "evidence": "trace rows",
-             "numbers": "{}", "sql": "SELECT 3", "settled_by": None}])  # fmt: skip
+        _insert(
+            connection,
+            "claims",
+            [
+                {
+                    "run_id": what.run_id,
+                    "claim_id": "kv_equals_architecture",
+                    "claim": "KV growth equals the architecture",
+                    "verdict": "holds",
+                    "evidence": "measured bytes",
+                    "numbers": json.dumps({"points": 16, "largest difference": 0}),
+                    "sql": "SELECT 1",
+                    "settled_by": None,
+                },
+                {
+                    "run_id": what.run_id,
+                    "claim_id": "limiter_decode",
+                    "claim": "Decode is memory-bound",
+                    "verdict": "not established",
+                    "evidence": "shape only",
+                    "numbers": json.dumps({"intensity": 0.5}),
+                    "sql": "SELECT 2",
+                    "settled_by": "counters of memory bandwidth",
+                },
+                {
+                    "run_id": what.run_id,
+                    "claim_id": "copies",
+                    "claim": "Host and device exchange copies",
+                    "verdict": "does not hold",
+                    "evidence": "trace rows",
+                    "numbers": "{}",
+                    "sql": "SELECT 3",
+                    "settled_by": None,
+                },
+            ],
+        )
 
 
 def _calls(what: Synthetic) -> list[tuple[str, int, int]]:
@@ -167,16 +267,34 @@ def _clean(what: Synthetic, rows: _Rows, rng: random.Random) -> None:
         for phase, step, cached in _calls(what):
             base = what.prefill_ms if phase == "prefill" else what.decode_ms
             dur = round(base * MS * (1 + rng.uniform(-0.03, 0.03)) * (1.4 if step == what.slow_step else 1))
-            rows.phases.append({
-                "run_id": what.run_id, "pass": "clean", "rank": 0, "repeat": repeat, "phase": phase, "step": step,
-                "start_ns": t, "dur_ns": dur, "cpu_ns": round(dur * (1.9 if phase == "prefill" else 1.2)),
-                "tokens": (what.prompt_tokens if phase == "prefill" else 1) * what.batch_size, "cached_tokens": cached,
-                "source": "timer",
-            })  # fmt: skip
+            rows.phases.append(
+                {
+                    "run_id": what.run_id,
+                    "pass": "clean",
+                    "rank": 0,
+                    "repeat": repeat,
+                    "phase": phase,
+                    "step": step,
+                    "start_ns": t,
+                    "dur_ns": dur,
+                    "cpu_ns": round(dur * (1.9 if phase == "prefill" else 1.2)),
+                    "tokens": (what.prompt_tokens if phase == "prefill" else 1) * what.batch_size,
+                    "cached_tokens": cached,
+                    "source": "timer",
+                }
+            )
             t += dur + 60_000
 
 
-OPERATORS = ("aten::linear", "aten::scaled_dot_product_attention", "aten::mul", "aten::cat", "aten::rsqrt", "aten::silu", "aten::add")
+OPERATORS = (
+    "aten::linear",
+    "aten::scaled_dot_product_attention",
+    "aten::mul",
+    "aten::cat",
+    "aten::rsqrt",
+    "aten::silu",
+    "aten::add",
+)
 
 
 def _traced(what: Synthetic, rows: _Rows, rng: random.Random) -> None:
@@ -199,57 +317,149 @@ def _traced(what: Synthetic, rows: _Rows, rng: random.Random) -> None:
                 dur = round(slot * 0.8)
                 name = names[call % len(names)]
                 inner = dur // 2
-                common = {"run_id": what.run_id, "pass": pass_name, "rank": 0, "thread_id": 1, "layer": "operator",
-                          "category": "cpu_op", "role": "operator", "repeat": repeat if named else None, "phase": named,
-                          "step": step if named else None}  # fmt: skip
+                common = {
+                    "run_id": what.run_id,
+                    "pass": pass_name,
+                    "rank": 0,
+                    "thread_id": 1,
+                    "layer": "operator",
+                    "category": "cpu_op",
+                    "role": "operator",
+                    "repeat": repeat if named else None,
+                    "phase": named,
+                    "step": step if named else None,
+                }
                 top = op_id
-                rows.ops.append({**common, "op_id": top, "parent_id": None, "depth": 0, "name": name, "start_ns": start,
-                                 "dur_ns": dur, "self_ns": dur - inner, "correlation_id": None})  # fmt: skip
+                rows.ops.append(
+                    {
+                        **common,
+                        "op_id": top,
+                        "parent_id": None,
+                        "depth": 0,
+                        "name": name,
+                        "start_ns": start,
+                        "dur_ns": dur,
+                        "self_ns": dur - inner,
+                        "correlation_id": None,
+                    }
+                )
                 role = "launch" if what.kernels else "operator"
-                rows.ops.append({**common, "op_id": top + 1, "parent_id": top, "depth": 1, "role": role,
-                                 "name": "cudaLaunchKernel" if what.kernels else "aten::addmm", "start_ns": start + dur // 4,
-                                 "dur_ns": inner, "self_ns": inner, "correlation_id": top if what.kernels else None})  # fmt: skip
+                rows.ops.append(
+                    {
+                        **common,
+                        "op_id": top + 1,
+                        "parent_id": top,
+                        "depth": 1,
+                        "role": role,
+                        "name": "cudaLaunchKernel" if what.kernels else "aten::addmm",
+                        "start_ns": start + dur // 4,
+                        "dur_ns": inner,
+                        "self_ns": inner,
+                        "correlation_id": top if what.kernels else None,
+                    }
+                )
                 op_id += 2
                 if what.kernels:
-                    rows.kernels.append({
-                        "run_id": what.run_id, "pass": pass_name, "rank": 0, "kernel_id": kernel_id,
-                        "name": f"void gemm_{call % 5}<half, 128>(int)" if not what.nasty else NASTY[call % len(NASTY)],
-                        "kind": "memcpy" if call % 40 == 39 else "kernel",
-                        "device": "0", "stream": "7", "start_ns": start + dur // 3, "dur_ns": round(slot * (0.75 if phase == "prefill" else 0.3)),
-                        "correlation_id": top, "launch_op_id": top + 1, "launch_delay_ns": dur // 12, "repeat": repeat if named else None,
-                        "phase": named, "step": step if named else None,
-                        "attributed_by": "correlation" if named else "unattributed", "bytes": 4096 if call % 40 == 39 else None,
-                    })  # fmt: skip
+                    rows.kernels.append(
+                        {
+                            "run_id": what.run_id,
+                            "pass": pass_name,
+                            "rank": 0,
+                            "kernel_id": kernel_id,
+                            "name": f"void gemm_{call % 5}<half, 128>(int)"
+                            if not what.nasty
+                            else NASTY[call % len(NASTY)],
+                            "kind": "memcpy" if call % 40 == 39 else "kernel",
+                            "device": "0",
+                            "stream": "7",
+                            "start_ns": start + dur // 3,
+                            "dur_ns": round(slot * (0.75 if phase == "prefill" else 0.3)),
+                            "correlation_id": top,
+                            "launch_op_id": top + 1,
+                            "launch_delay_ns": dur // 12,
+                            "repeat": repeat if named else None,
+                            "phase": named,
+                            "step": step if named else None,
+                            "attributed_by": "correlation" if named else "unattributed",
+                            "bytes": 4096 if call % 40 == 39 else None,
+                        }
+                    )
                     kernel_id += 1
             if what.phases:
-                rows.phases.append({
-                    "run_id": what.run_id, "pass": pass_name, "rank": 0, "repeat": repeat, "phase": phase, "step": step,
-                    "start_ns": t, "dur_ns": wall, "cpu_ns": round(wall * 1.1) if what.source_kind == "bundle" else None,
-                    "tokens": (what.prompt_tokens if phase == "prefill" else 1) * what.batch_size if what.source_kind == "bundle" else None,
-                    "cached_tokens": cached if what.source_kind == "bundle" else None,
-                    "name": "inference.prefill" if phase == "prefill" else "inference.decode_step",
-                    "source": "annotation", "thread_id": 1,
-                })  # fmt: skip
+                rows.phases.append(
+                    {
+                        "run_id": what.run_id,
+                        "pass": pass_name,
+                        "rank": 0,
+                        "repeat": repeat,
+                        "phase": phase,
+                        "step": step,
+                        "start_ns": t,
+                        "dur_ns": wall,
+                        "cpu_ns": round(wall * 1.1) if what.source_kind == "bundle" else None,
+                        "tokens": (what.prompt_tokens if phase == "prefill" else 1) * what.batch_size
+                        if what.source_kind == "bundle"
+                        else None,
+                        "cached_tokens": cached if what.source_kind == "bundle" else None,
+                        "name": "inference.prefill" if phase == "prefill" else "inference.decode_step",
+                        "source": "annotation",
+                        "thread_id": 1,
+                    }
+                )
             t += wall
             resident += rng.randrange(1 << 20)
             if what.samples:
                 edge = "after_prefill" if phase == "prefill" else "after_decode"
-                rows.samples.append(_sample(what, repeat, edge, step, t, cached * what.kv_bytes_per_token, resident, 110.0 + rng.uniform(-4, 4)))
+                rows.samples.append(
+                    _sample(
+                        what,
+                        repeat,
+                        edge,
+                        step,
+                        t,
+                        cached * what.kv_bytes_per_token,
+                        resident,
+                        110.0 + rng.uniform(-4, 4),
+                    )
+                )
             t += round(base * MS * 0.12)
         t += 40 * MS
     if not what.phases:
-        rows.phases.append({"run_id": what.run_id, "pass": pass_name, "rank": 0, "repeat": 0, "phase": "unknown", "step": 0,
-                            "start_ns": 5 * MS, "dur_ns": t - 5 * MS, "source": "whole_trace", "thread_id": 1})  # fmt: skip
+        rows.phases.append(
+            {
+                "run_id": what.run_id,
+                "pass": pass_name,
+                "rank": 0,
+                "repeat": 0,
+                "phase": "unknown",
+                "step": 0,
+                "start_ns": 5 * MS,
+                "dur_ns": t - 5 * MS,
+                "source": "whole_trace",
+                "thread_id": 1,
+            }
+        )
         for row in rows.ops + rows.kernels:
             row.update(phase="unknown", step=0, repeat=0)
 
 
-def _sample(what: Synthetic, repeat: int, phase: str, step: int, t: int, kv: int, resident: int, cpu: float | None) -> dict:
+def _sample(
+    what: Synthetic, repeat: int, phase: str, step: int, t: int, kv: int, resident: int, cpu: float | None
+) -> dict:
     device = what.device != "cpu"
     return {
-        "run_id": what.run_id, "pass": "profiled", "repeat": repeat, "phase": phase, "step": step, "t_ns": t, "kv_cache_bytes": kv,
-        "tensor_bytes": (540 << 20) + kv if device else 0, "driver_bytes": 700 << 20 if device else 0,
-        "recommended_max_bytes": 16 << 30 if device else None, "peak_bytes": (560 << 20) + kv if device else None,
-        "resident_bytes": resident, "footprint_bytes": resident - (40 << 20) if what.device == "mps" else None,
+        "run_id": what.run_id,
+        "pass": "profiled",
+        "repeat": repeat,
+        "phase": phase,
+        "step": step,
+        "t_ns": t,
+        "kv_cache_bytes": kv,
+        "tensor_bytes": (540 << 20) + kv if device else 0,
+        "driver_bytes": 700 << 20 if device else 0,
+        "recommended_max_bytes": 16 << 30 if device else None,
+        "peak_bytes": (560 << 20) + kv if device else None,
+        "resident_bytes": resident,
+        "footprint_bytes": resident - (40 << 20) if what.device == "mps" else None,
         "process_cpu_percent": cpu,
-    }  # fmt: skip
+    }
