@@ -271,9 +271,10 @@ class BundleWriter:
         pass_folder = self.folder / record.name
         record.files = {}
         for path in sorted(pass_folder.rglob("*")) if pass_folder.is_dir() else []:
-            if path.is_file() and not path.name.endswith(".partial"):
+            relative = path.relative_to(self.folder)
+            if path.is_file() and not any(part.endswith(".partial") for part in relative.parts):
                 with path.open("rb") as stream:
-                    record.files[path.relative_to(self.folder).as_posix()] = _sha256(stream)
+                    record.files[relative.as_posix()] = _sha256(stream)
         names = [each.name for each in self.manifest.passes]
         if record.name in names:
             self.manifest.passes[names.index(record.name)] = record

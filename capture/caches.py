@@ -6,8 +6,7 @@ from typing import Any
 
 from capture.engine import CacheFactory
 from capture.errors import PhasescopeError, UsageError
-
-CACHES = ("dynamic", "static", "fp8", "quanto", "hqq")
+from capture.spec import CACHES
 
 
 def cache_factory(word: str, config: Any) -> CacheFactory | None:

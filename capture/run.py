@@ -78,7 +78,7 @@ def capture(
     passes: Sequence[str] = PASSES,
     with_stack: bool = False,
     record_shapes: bool = True,
-    input_strides: bool = True,
+    dims_only: bool = False,
     profile_memory: bool = True,
     label: str | None = None,
     zip: bool = False,
@@ -110,7 +110,7 @@ def capture(
         passes=list(passes),
         with_stack=with_stack,
         record_shapes=record_shapes,
-        input_strides=input_strides,
+        dims_only=dims_only,
         profile_memory=profile_memory,
     )
     spec.check()
@@ -241,5 +241,8 @@ def _record(name: str, result: ChildResult) -> PassRecord:
 
 def _drop_partials(folder: Path) -> None:
     for path in folder.glob(".*.partial"):
-        with contextlib.suppress(OSError):
-            path.unlink()
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            with contextlib.suppress(OSError):
+                path.unlink()

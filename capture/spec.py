@@ -11,6 +11,8 @@ from capture.models import ModelSource
 CLEAN = "clean"
 PROFILED = "profiled"
 PASSES = (CLEAN, PROFILED)
+CACHES = ("dynamic", "static", "fp8", "quanto", "hqq")
+DEVICES = ("auto", "mps", "cuda", "cpu")
 
 
 @dataclass
@@ -34,7 +36,7 @@ class CaptureSpec:
     passes: list[str] = field(default_factory=lambda: list(PASSES))
     with_stack: bool = False
     record_shapes: bool = True
-    input_strides: bool = True
+    dims_only: bool = False
     profile_memory: bool = True
 
     def check(self) -> None:
@@ -46,6 +48,12 @@ class CaptureSpec:
                 raise UsageError(f"{option} must be at least {minimum}, not {getattr(self, name)}.")
         if self.layers is not None and self.layers < 1:
             raise UsageError(f"--layers must be at least 1, not {self.layers}.")
+        if self.logits not in ("all", "last"):
+            raise UsageError(f"--logits takes all or last, not {self.logits}.")
+        if self.device not in DEVICES:
+            raise UsageError(f"There is no device {self.device}; --device takes {', '.join(DEVICES)}.")
+        if self.cache not in CACHES:
+            raise UsageError(f"There is no cache {self.cache}; --cache takes {', '.join(CACHES)}.")
         unknown = [name for name in self.passes if name not in PASSES]
         if unknown or not self.passes:
             raise UsageError(f"There is no pass {', '.join(unknown) or '(none)'}; known are {', '.join(PASSES)}.")

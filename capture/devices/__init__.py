@@ -10,10 +10,9 @@ from capture.devices.cuda import CudaDevice
 from capture.devices.mps import MpsDevice
 from capture.devices.null import NullDevice
 from capture.errors import PhasescopeError, UsageError
+from capture.spec import DEVICES
 
 __all__ = ["Device", "DeviceMemory", "NullDevice", "choose_device", "device_of"]
-
-KINDS = ("auto", "mps", "cuda", "cpu")
 
 
 def choose_device(word: str = "auto", torch_module: Any = None) -> tuple[Device, str]:
@@ -22,8 +21,8 @@ def choose_device(word: str = "auto", torch_module: Any = None) -> tuple[Device,
     auto prefers mps, then cuda, then cpu. Raises PhasescopeError where the named device is not on this machine,
     UsageError for another word.
     """
-    if word not in KINDS:
-        raise UsageError(f"There is no device {word}; --device takes {', '.join(KINDS)}.")
+    if word not in DEVICES:
+        raise UsageError(f"There is no device {word}; --device takes {', '.join(DEVICES)}.")
     if torch_module is None:
         import torch as torch_module
     there = {"mps": MpsDevice.available(torch_module), "cuda": CudaDevice.available(torch_module), "cpu": True}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import re
+import shutil
 from pathlib import Path
 
 import torch
@@ -27,8 +28,8 @@ from capture.redact import replacements
 TRACE_NAME = "trace.json.gz"
 # On a trace of 125 MB level 3 took 0.56 s for 9.2 MB, level 6 0.86 s for 7.2 MB, level 9 3.3 s for 6.4 MB.
 GZIP_LEVEL = 6
-# The exporter writes the arguments of an event on one line, strides before dims.
-INPUT_STRIDES = re.compile(rb'"Input Strides": \[.*?\], (?="Input Dims")')
+# The exporter writes the arguments of an event on one line, these three before the dimensions.
+BESIDE_DIMS = re.compile(rb'"(?:Concrete Inputs|Input type|Input Strides)": \[.*?\], (?="Input )')
 HOST_NAME = re.compile(rb'("host_?name": *)"[^"]*"', re.IGNORECASE)
 FILE_NAME = re.compile(rb'("traceName": *)"[^"]*"')
 
@@ -66,25 +67,33 @@ def run(context: PassContext) -> PassOutcome:
     write_timings(context.folder / "timings.jsonl", recorder.timings, clock.start.monotonic_ns)
     write_samples(context.folder / "samples.jsonl", recorder.samples, clock.start.monotonic_ns)
     context.report(spec.warmup + 1, total, "writing the trace")
-    raw = context.folder / f".trace.json.{os.getpid()}.partial"
+    # A folder of its own: the exporter writes a file beside the one it is told, and leaves it where it fails.
+    scratch = context.folder / f".export.{os.getpid()}.partial"
+    scratch.mkdir()
+    raw = scratch / "trace.json"
     try:
         profiler.export_chrome_trace(str(raw))
         detail = workload_detail(context, result) | {
             "with_stack": spec.with_stack,
             "record_shapes": spec.record_shapes,
-            "input_strides": spec.record_shapes and spec.input_strides,
+            "dims_only": spec.dims_only,
             "profile_memory": spec.profile_memory,
             "trace_bytes": raw.stat().st_size if raw.exists() else 0,
         }
         if not detail["trace_bytes"]:
-            return PassOutcome("empty", clock, "PyTorch's profiler exported no trace.", detail)
+            return PassOutcome(
+                "empty",
+                clock,
+                "PyTorch's profiler exported no trace; its worker.log may tell why, and the disk may be full.",
+                detail,
+            )
         if not _whole(raw):
             raise PhasescopeError(
                 f"The trace at {context.folder} was cut off while it was written; make room on that disk."
             )
-        compress_trace(raw, context.folder / TRACE_NAME, input_strides=spec.input_strides)
+        compress_trace(raw, context.folder / TRACE_NAME, dims_only=spec.dims_only)
     finally:
-        raw.unlink(missing_ok=True)
+        shutil.rmtree(scratch, ignore_errors=True)
     return PassOutcome("measured", clock, detail=detail)
 
 
@@ -95,10 +104,11 @@ def _whole(path: Path) -> bool:
         return stream.read().rstrip().endswith(b"}")
 
 
-def compress_trace(source: Path, target: Path, *, input_strides: bool = True) -> None:
+def compress_trace(source: Path, target: Path, *, dims_only: bool = False) -> None:
     """Compress an exported trace, without names of this machine's user, host and folders (stacks carry paths).
 
-    input_strides False leaves that argument out, a quarter of the compressed size; no event is changed otherwise.
+    dims_only leaves out the strides, types and values of inputs, a quarter of the compressed size; no event is
+    changed otherwise.
     """
     pairs = [(old.encode(), new.encode()) for old, new in replacements() if "/" in old]
     with (
@@ -107,8 +117,8 @@ def compress_trace(source: Path, target: Path, *, input_strides: bool = True) ->
         gzip.GzipFile("trace.json", "wb", GZIP_LEVEL, stream, mtime=0) as packed,
     ):
         for line in raw:
-            if not input_strides and b'"Input Strides"' in line:
-                line = INPUT_STRIDES.sub(b"", line)
+            if dims_only and b'"Input Dims"' in line:
+                line = BESIDE_DIMS.sub(b"", line)
             if b"/" in line or b"_name" in line:
                 line = FILE_NAME.sub(rb'\1"trace.json"', HOST_NAME.sub(rb'\1""', line))
                 for old, new in pairs:

@@ -60,9 +60,7 @@ def test_folder_and_zip_say_the_same(written: Path):
             assert bundle.read_jsonl("clean/timings.jsonl") == [{"step": 0}, {"step": 1}]
             assert bundle.measured("clean").detail == {"threads": 2}
             assert bundle.measured("profiled") is None
-            assert bundle.missing() == [
-                "pass profiled is not_attempted: The capture ended before this pass began."
-            ]
+            assert bundle.missing() == ["pass profiled is not_attempted: The capture ended before this pass began."]
             opened.append((bundle.sha256, bundle.manifest))
     assert opened[0] == opened[1]
 
@@ -150,7 +148,7 @@ def test_a_line_that_is_not_json_is_named(written: Path):
 
 
 def test_overwrites_only_a_bundle_and_only_with_force(written: Path, tmp_path: Path):
-    with pytest.raises(PhasescopeError, match="Will not overwrite .* or --force"):
+    with pytest.raises(PhasescopeError, match=r"Will not overwrite .* or --force"):
         BundleWriter.create(written, manifest())
     BundleWriter.create(written, manifest(label="new"), force=True)
     assert open_bundle(written).manifest.label == "new"

@@ -1,5 +1,6 @@
 """Measured KV bytes against the architecture's formula; the numbers of Qwen2.5-1.5B are those of the study."""
 
+import itertools
 from types import SimpleNamespace
 
 import pytest
@@ -31,7 +32,7 @@ def test_qwen_kv_geometry(dtype, batch_size):
     before, *measured = kv_bytes_by_step(model, batch_size, 512, 32)
     assert before == 0
     assert measured[0] == 14_680_064 * times
-    steps = {after - earlier for earlier, after in zip(measured, measured[1:], strict=False)}
+    steps = {after - earlier for earlier, after in itertools.pairwise(measured)}
     assert steps == {28_672 * times}
     assert len(measured) == 32
     assert measured[31] == 15_568_896 * times

@@ -10,9 +10,7 @@ from tests.unit.capture.tiny import tiny_model
 
 
 def load(source, **changes):
-    return load_model(
-        source, **({"device_kind": "cpu", "dtype": "auto", "attention": "auto", "seed": 0} | changes)
-    )
+    return load_model(source, **({"device_kind": "cpu", "dtype": "auto", "attention": "auto", "seed": 0} | changes))
 
 
 def test_words_that_name_a_model(tmp_path: Path):
@@ -162,3 +160,15 @@ def test_dtypes_that_are_none(word):
 def test_random_weights_have_no_tokenizer():
     with pytest.raises(PhasescopeError, match="no tokenizer; use --prompt-tokens"):
         load_tokenizer(resolve_model("random:llama-tiny"))
+
+
+def test_a_gguf_file_gives_its_weights(tmp_path: Path):
+    import numpy
+
+    from tests.unit.capture.gguf_file import write_tiny_gguf
+
+    tensors = write_tiny_gguf(tmp_path / "tiny.gguf")
+    model = load(resolve_model(str(tmp_path / "tiny.gguf")))
+    loaded = model.model.layers[1].mlp.up_proj.weight.detach().numpy()
+    assert numpy.array_equal(loaded, tensors["blk.1.ffn_up.weight"])
+    assert (model.config.num_hidden_layers, model.config.num_key_value_heads) == (2, 2)
