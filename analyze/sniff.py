@@ -15,7 +15,7 @@ from capture.bundle import is_bundle
 Kind = Literal["bundle", "chrome_json", "perfetto", "instruments"]
 Opener = Callable[[], BinaryIO]
 _HEAD = 4096
-_GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
+_GZIP, _ZIP = b"\x1f\x8b", (b"PK\x03\x04", b"PK\x05\x06")
 _NOT_SOURCES = ("README", "LICENSE", "sweep.json")
 _CHROME = "export a Chrome trace (torch.profiler's export_chrome_trace) and load that"
 
@@ -48,7 +48,7 @@ def sniff(path: Path) -> list[Source]:
         head = path.open("rb").read(_HEAD)
     except OSError as error:
         raise PhasescopeError(f"{path}: cannot be read ({error.strerror}); check its permissions") from error
-    if head.startswith(_ZIP) and not head.startswith(_GZIP):
+    if head.startswith(_ZIP):
         return _zip(path, head)
     return [_file(path.name, path, head, lambda: path.open("rb"))]
 

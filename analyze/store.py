@@ -11,9 +11,17 @@ from typing import Any
 
 import duckdb
 
+from analyze import reference
 from analyze.errors import PhasescopeError
 
 SCHEMA_VERSION = "1"
+# A full disk shows as any of these, depending on whether data, log or commit meets it.
+_CANNOT_WRITE = (
+    duckdb.IOException,
+    duckdb.OutOfMemoryException,
+    duckdb.TransactionException,
+    duckdb.FatalException,
+)
 SQL = resources.files("analyze") / "sql"
 
 
@@ -81,14 +89,15 @@ def writable_store(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
             con.execute("BEGIN")
             con.execute(sql_text("schema.sql"))
             con.execute(sql_text("schema_instruments.sql"))
+            con.execute(sql_text("schema_reference.sql"))
             con.execute("INSERT INTO store_info VALUES ('schema_version', ?)", [SCHEMA_VERSION])
             con.execute("COMMIT")
         check_schema(con, path)
-        _refresh_views(con)
+        _bring_to_this_version(con)
         yield con
-        fresh = fresh and scalar(con, "SELECT count(*) FROM runs") == 0
     finally:
-        con.close()
+        with suppress(duckdb.Error):  # a connection whose disk is full cannot even close cleanly
+            con.close()
         if fresh and path.exists() and _is_empty(path):
             path.unlink()
             path.with_name(path.name + ".wal").unlink(missing_ok=True)
@@ -104,8 +113,9 @@ def _is_empty(path: Path) -> bool:
         con.close()
 
 
-def _refresh_views(con: duckdb.DuckDBPyConnection) -> None:
-    """Bring the views to this version's text; they may depend on each other in any order."""
+def _bring_to_this_version(con: duckdb.DuckDBPyConnection) -> None:
+    """Views and reference facts are this version's, not those of the version that made the store."""
+    reference.refresh(con)
     texts = _view_texts()
     digest = hashlib.sha256("".join(texts.values()).encode()).hexdigest()
     if scalar(con, "SELECT value FROM store_info WHERE key = 'views_sha256'") == digest:
@@ -140,7 +150,7 @@ def transaction(con: duckdb.DuckDBPyConnection, what: str) -> Iterator[None]:
     except BaseException as error:
         with suppress(duckdb.Error):  # a commit that failed has rolled back already
             con.execute("ROLLBACK")
-        if isinstance(error, duckdb.IOException | duckdb.OutOfMemoryException):
+        if isinstance(error, _CANNOT_WRITE):
             raise PhasescopeError(
                 f"{what}: the store could not be written ({_first_line(str(error))}); nothing of it was loaded"
             ) from error

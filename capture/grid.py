@@ -63,7 +63,5 @@ class Grid:
         product = itertools.product(*(axes[name] for name in order))
         points = [Point(**dict(zip(order, values, strict=True))) for values in product]
         if len({point.name for point in points}) != len(points):
-            raise UsageError(
-                "Two values of the grid look the same in a file name; sweep them one after the other."
-            )
+            raise UsageError("Two values of the grid look the same in a file name; sweep them one after the other.")
         return points

@@ -1,0 +1,268 @@
+"""Bad input gets one clear sentence with the file's name and the way out, its exit code, and nothing half-written."""
+
+import gzip
+import io
+import json
+import pickle
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import phasescope
+from analyze.load import load
+
+TRACE = {"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 2}]}
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    """Run the command in this process: (exit code, standard output, standard error)."""
+
+    def call(*args: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["phasescope", *map(str, args)])
+        with pytest.raises(SystemExit) as end:
+            phasescope.main()
+        out, err = capsys.readouterr()
+        return int(end.value.code or 0), out, err
+
+    return call
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    trace = tmp_path / "trace.json"
+    trace.write_text(json.dumps(TRACE))
+    path = tmp_path / "phases.duckdb"
+    assert load([trace], path).failed == []
+    return path
+
+
+def tar_bytes() -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        archive.addfile(tarfile.TarInfo("x"))
+    return out.getvalue()
+
+
+def zip_bytes(**files: bytes) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, data in files.items():
+            archive.writestr(name.replace("__", "/"), data)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"", "an empty file"),
+        (b" \n ", "nothing but white space"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "Git LFS pointer"),
+        (pickle.dumps({"segments": [], "device_traces": []}), "memory snapshot"),
+        (b'{"rocprofiler-sdk-tool": [{"metadata": {}}]}', "rocprofiler"),
+        (b'{"segments": [], "device_traces": []}', "memory snapshot"),
+        (b'{"op_map": {"0": "aten::mm"}}', "operator map"),
+        (b'{"schema": "1.1.1-chakra.0.0.4", "nodes": []}', "execution trace"),
+        (tar_bytes(), "a tar archive"),
+        (zip_bytes(), "an empty zip file"),
+        (zip_bytes(archive__data=b"", **{"archive__data.pkl": b""}), "a PyTorch checkpoint"),
+        (b"PK\x03\x04broken", "a damaged zip file"),
+        (gzip.compress(b"x" * 999)[:12] + b"\xff" * 40, "a damaged gzip file"),
+        (b"\x89PNG\r\n\x1a\n", "a picture"),
+        (b"SQLite format 3\x00", "an SQLite file"),
+        (b"ED12xxxx", "an ExecuTorch .etdp file"),
+        (b"hello world\n", "text of no kind"),
+        (bytes(range(200, 256)), "bytes of no kind"),
+        (b"<html><body>404</body></html>", "a web page"),
+        (b'{"nodes": []}', "no traceEvents"),
+        (b"[]", None),
+        (b'{"traceEvents": []}', None),
+    ],
+)
+def test_what_a_file_looks_like(tmp_path: Path, run, data: bytes, words: str | None) -> None:
+    source, store = tmp_path / "some.file", tmp_path / "s.duckdb"
+    source.write_bytes(data)
+    code, out, err = run("load", source, "--store", store)
+    if words is None:  # an empty trace is an answer, not a fault
+        assert code == 0
+        assert "0 events = 0 loaded + 0 excluded" in out
+        return
+    assert code == 1
+    lines = [line for line in err.splitlines() if not line.startswith("loading")]
+    assert len(lines) == 1
+    assert words in lines[0]
+    assert "some.file" in lines[0]
+    assert not store.exists()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["some.file"]
+
+
+def test_a_missing_file(tmp_path: Path, run) -> None:
+    code, _, err = run("load", tmp_path / "none.json", "--store", tmp_path / "s.duckdb")
+    assert (code, "none.json: no such file" in err) == (1, True)
+
+
+def test_one_of_several_fails_and_the_others_are_in(tmp_path: Path, run) -> None:
+    good, bad, store = tmp_path / "good.json", tmp_path / "bad.json", tmp_path / "s.duckdb"
+    good.write_text(json.dumps(TRACE))
+    bad.write_bytes(b"")
+    code, out, err = run("load", bad, good, "--store", store)
+    assert code == 1
+    assert "good.json: run good-" in out
+    assert "bad.json: an empty file" in err
+    assert "1 of 2 sources were not loaded" in err
+    code, out, _ = run("runs", "--store", store, "--format", "csv")
+    assert out.count("good-") == 1
+
+
+def test_the_same_bytes_are_known(tmp_path: Path, run, store: Path) -> None:
+    code, out, _ = run("load", tmp_path / "trace.json", "--store", store)
+    assert code == 0
+    assert "already in" in out
+
+
+@pytest.mark.parametrize(
+    ("sql", "words"),
+    [
+        ("SELEC 1", "SQL: Parser Error"),
+        ("SELECT * FROM nowhere", "nowhere"),
+        ("DELETE FROM runs", "read-only"),
+        ("CREATE TABLE t(a INT)", "read-only"),
+        ("SELECT * FROM read_csv('/etc/passwd')", "cannot reach files"),
+        ("SELECT * FROM '/etc/passwd'", None),
+        ("ATTACH '/tmp/x.duckdb'", "cannot reach files"),
+        ("COPY runs TO '/tmp/x.csv'", "cannot reach files"),
+        ("INSTALL httpfs", "cannot reach files"),
+        ("LOAD httpfs", None),
+        ("SET enable_external_access = true", "cannot reach files"),
+        ("SET lock_configuration = false", "cannot reach files"),
+        ("", "no statement"),
+        ("/* only a comment */", "no statement"),
+    ],
+)
+def test_queries_only_read_the_store(run, store: Path, sql: str, words: str | None) -> None:
+    before = store.read_bytes()
+    code, out, err = run("query", sql or " ", "--store", store)
+    assert code == 1
+    assert out == ""
+    assert len(err.splitlines()) == 1
+    assert words is None or words in err
+    assert store.read_bytes() == before
+
+
+def test_stores_that_are_none(tmp_path: Path, run) -> None:
+    missing, folder, text, other = (
+        tmp_path / "no.duckdb",
+        tmp_path / "dir",
+        tmp_path / "t.duckdb",
+        tmp_path / "o.duckdb",
+    )
+    folder.mkdir()
+    text.write_text("hello" * 1000)
+    con = duckdb.connect(str(other))
+    con.execute("CREATE TABLE mine (a INT)")
+    con.close()
+    for path, words in (
+        (missing, "no store there"),
+        (folder, "a folder, not a store"),
+        (text, "not a DuckDB file"),
+        (other, "no phasescope store"),
+    ):
+        code, _, err = run("runs", "--store", path)
+        assert code in (1, 2)
+        assert path.name in err, err
+        assert words in err or "is a directory" in err
+        trace = tmp_path / "trace.json"
+        trace.write_text(json.dumps(TRACE))
+    code, _, err = run("load", trace, "--store", other)
+    assert code == 1
+    assert "no phasescope store" in err
+    con = duckdb.connect(str(other), read_only=True)
+    assert con.execute("SELECT table_name FROM duckdb_tables()").fetchall() == [("mine",)]
+    con.close()
+
+
+def test_a_store_of_another_version(run, store: Path) -> None:
+    con = duckdb.connect(str(store))
+    con.execute("UPDATE store_info SET value = '99' WHERE key = 'schema_version'")
+    con.close()
+    code, _, err = run("runs", "--store", store)
+    assert code == 1
+    assert "schema version 99" in err
+
+
+def test_a_store_that_another_process_holds(run, store: Path) -> None:
+    holder = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "import duckdb, sys; c = duckdb.connect(sys.argv[1]); print('held', flush=True); sys.stdin.read()",
+            str(store),
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    try:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        for command in (["runs"], ["load", store.with_name("trace.json")]):
+            code, _, err = run(*command, "--store", store)
+            assert code == 1
+            assert "another process holds this store" in err
+            assert store.name in err
+    finally:
+        holder.communicate(b"")
+
+
+def test_a_full_disk_leaves_no_partial_run(tmp_path: Path, store: Path) -> None:
+    """A limit on the size of files stands for the full disk; set once trace processor, which needs files, is done."""
+    big = tmp_path / "big.json"
+    events = [
+        {"ph": "X", "name": f"op{i}", "pid": 1, "tid": 1, "ts": i * 10, "dur": 5, "args": {"x": f"{i:064x}"}}
+        for i in range(60_000)
+    ]  # fmt: skip
+    big.write_text(json.dumps({"traceEvents": events}))
+    limit = store.stat().st_size + 200_000
+    code = f"""
+import resource, signal, sys
+import analyze.trace_rows, phasescope
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+nest = analyze.trace_rows.nest
+def nest_then_fill_the_disk(*args):
+    nesting = nest(*args)
+    resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))
+    return nesting
+analyze.trace_rows.nest = nest_then_fill_the_disk
+sys.argv = ["phasescope", "load", sys.argv[1], "--store", sys.argv[2]]
+phasescope.main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(big), str(store)], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 1
+    lines = [line for line in done.stderr.splitlines() if not line.startswith("loading")]
+    assert len(lines) == 1, done.stderr
+    assert "could not be written" in lines[0]
+    con = duckdb.connect(str(store), read_only=True)
+    assert con.execute("SELECT count(*) FROM runs").fetchall() == [(1,)]
+    assert con.execute("SELECT count(*) FROM ops WHERE name LIKE 'op%'").fetchall() == [(0,)]
+    con.close()
+
+
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [
+        (["nonsense"], 2),
+        (["load"], 2),
+        (["query", "SELECT 1", "--format", "xml"], 2),
+        (["query", "SELECT 1", "--format", "parquet"], 2),
+        (["load", "x", "--engine", "fast"], 2),
+    ],
+)
+def test_wrong_calls(run, store: Path, args: list[str], code: int) -> None:
+    extra = ["--store", str(store)] if args[0] == "query" else []
+    assert run(*args, *extra)[0] == code
