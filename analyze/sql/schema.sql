@@ -263,15 +263,17 @@ COMMENT ON COLUMN quality.events IS 'Events concerned.';
 COMMENT ON COLUMN quality.detail IS 'A sentence with the place in the file where there is one.';
 
 CREATE TABLE claims (
-    run_id VARCHAR NOT NULL, claim VARCHAR NOT NULL, verdict VARCHAR NOT NULL, evidence VARCHAR, numbers VARCHAR, sql VARCHAR,
-    settled_by VARCHAR
+    run_id VARCHAR NOT NULL, claim_id VARCHAR NOT NULL, claim VARCHAR NOT NULL, verdict VARCHAR NOT NULL, evidence VARCHAR,
+    numbers VARCHAR, provenance VARCHAR, sql VARCHAR, settled_by VARCHAR, UNIQUE (run_id, claim_id)
 );
 COMMENT ON TABLE claims IS 'Statements about the run with the evidence for them.';
 COMMENT ON COLUMN claims.run_id IS 'Run.';
+COMMENT ON COLUMN claims.claim_id IS 'Short name of the claim, the same in every run.';
 COMMENT ON COLUMN claims.claim IS 'The statement.';
 COMMENT ON COLUMN claims.verdict IS 'holds, does not hold, or not established.';
 COMMENT ON COLUMN claims.evidence IS 'Kind of evidence it rests on.';
-COMMENT ON COLUMN claims.numbers IS 'The numbers, as JSON.';
+COMMENT ON COLUMN claims.numbers IS 'The numbers, as a JSON object; what is not known is not in it.';
+COMMENT ON COLUMN claims.provenance IS 'How each number came to be, as a JSON object with the same keys: measured, derived, published or estimated.';
 COMMENT ON COLUMN claims.sql IS 'SQL that yields them.';
 COMMENT ON COLUMN claims.settled_by IS 'What would settle it, where it is open.';
 
