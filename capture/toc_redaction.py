@@ -1,0 +1,140 @@
+"""Taking out of Instruments exports what is nobody's business: owners, ids, arguments, environments, other programs.
+
+A table of contents (TOC) is rebuilt from what is known to be harmless, so that what a later Xcode adds stays out
+too. Rows of other processes stay in (their share of the GPU is evidence), under the name `other`.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from xml.parsers import expat
+from xml.sax.saxutils import escape, quoteattr
+
+# Elements that may stay, each with the attributes that may.
+_KEPT: dict[str, tuple[str, ...]] = {
+    "trace-toc": (),
+    "run": ("number",),
+    "info": (),
+    "target": (),
+    "device": ("model", "os-version", "platform"),
+    "process": ("type", "name", "pid", "return-exit-status", "termination-reason"),
+    "summary": (),
+    "start-date": (),
+    "end-date": (),
+    "duration": (),
+    "end-reason": (),
+    "instruments-version": (),
+    "template-name": (),
+    "recording-mode": (),
+    "time-limit": (),
+    "intruments-recording-settings": (),  # sic
+    "instrument": ("name",),
+    "array": (),
+    "dictionary": (),
+    "key": ("name",),
+    "value": (),
+    "data": (),
+    "table": ("schema", "target-pid", "target", "counter-profile", "shader-profiler", "counter-device", "frequency"),
+    "tracks": (),
+}
+_TEXTS = ("start-date", "end-date", "duration", "end-reason", "instruments-version", "recording-mode", "time-limit")
+_TEMPLATES = ("Metal System Trace", "Game Performance", "Time Profiler", "Blank")
+_SETTINGS = ("Counter Set:", "Shader Timeline:", "Induced GPU Performance State:", "Performance Limiters")
+_CHOICES = ("SINGLE", "ALL")
+_HIDDEN = "[redacted]"
+_SAFE_TEXT = re.compile(r"[\w .,:()+>-]{1,80}", re.ASCII)
+
+# Programs of macOS itself, whose names tell nothing of the person.
+SYSTEM_PROCESSES = frozenset({"WindowServer", "kernel_task", "kernel"})
+
+
+def redact_toc(xml: bytes) -> bytes:
+    """The TOC with only what the analysis needs. Raises ValueError when it is not a whole TOC.
+
+    Kept: model and system of the machine, name, pid and end of the recorded process, the summary, whether counters
+    were on, and the schemas on offer. Dropped: owner's names, device ids, arguments, environments, the list of
+    processes, paths, and everything unknown.
+    """
+    out: list[str] = ['<?xml version="1.0"?>\n']
+    path: list[str] = []
+    hidden_depth = 0
+    texts: list[str] = []
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal hidden_depth
+        if not path and tag != "trace-toc":
+            raise ValueError(f"the root is <{tag}>, not <trace-toc>")
+        listed = tag == "process" and "target" not in path
+        path.append(tag)
+        texts.clear()
+        if hidden_depth or tag not in _KEPT or listed or len(path) > 60:
+            hidden_depth += 1
+            return
+        kept = {name: attributes[name] for name in _KEPT[tag] if name in attributes}
+        out.append(f"<{tag}" + "".join(f" {n}={quoteattr(_attribute(tag, n, v))}" for n, v in kept.items()) + ">")
+
+    def end(tag: str) -> None:
+        nonlocal hidden_depth
+        path.pop()
+        text = "".join(texts).strip()
+        texts.clear()
+        if hidden_depth:
+            hidden_depth -= 1
+            return
+        out.append(escape(_text(tag, text)) + f"</{tag}>\n")
+
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    parser.CharacterDataHandler = texts.append
+    parser.StartDoctypeDeclHandler = _refuse
+    try:
+        parser.Parse(xml, True)
+    except expat.ExpatError as error:
+        raise ValueError(f"not a whole table of contents: {error}") from None
+    return "".join(out).encode()
+
+
+def _refuse(*_: object) -> None:
+    raise ValueError("a table of contents has no DOCTYPE")
+
+
+def _attribute(tag: str, name: str, value: str) -> str:
+    if name in ("target-pid", "target") and value not in _CHOICES:
+        return _HIDDEN
+    return value if _SAFE_TEXT.fullmatch(value) else _HIDDEN
+
+
+def _text(tag: str, text: str) -> str:
+    if tag == "template-name":
+        return text if text in _TEMPLATES else _HIDDEN
+    if tag == "value":
+        return text if text.startswith(_SETTINGS) and _SAFE_TEXT.fullmatch(text) else ""
+    if tag in _TEXTS:
+        return text if _SAFE_TEXT.fullmatch(text) else _HIDDEN
+    return ""
+
+
+_PROCESS = re.compile(rb'<process\b[^>]*\bfmt="([^"]*) \((\d+)\)"')
+
+
+def other_processes(lines: Iterable[bytes], own_pid: int | None) -> dict[bytes, bytes]:
+    """Names of the processes in an export that are neither the recorded one nor macOS's own, by "name (pid)"."""
+    found: dict[bytes, bytes] = {}
+    for line in lines:
+        for name, pid in _PROCESS.findall(line):
+            if int(pid) != own_pid and name.decode("utf-8", "replace") not in SYSTEM_PROCESSES and name:
+                found[name + b" (" + pid + b")"] = name
+    return found
+
+
+def redact_processes(lines: Iterable[bytes], others: dict[bytes, bytes]) -> Iterator[bytes]:
+    """The lines with the names of `others` replaced by `other`; pids, times and everything else stay."""
+    if not others:
+        yield from lines
+        return
+    names = sorted(set(others.values()), key=len, reverse=True)
+    # As "name (pid)" in labels and as "(name, pid: 1)" in threads.
+    pattern = re.compile(rb"(?<![\w.-])(?:" + b"|".join(map(re.escape, names)) + rb")(?= \(\d+\)|, pid: \d+)")
+    for line in lines:
+        yield pattern.sub(b"other", line)
