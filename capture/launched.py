@@ -59,7 +59,8 @@ def run_launched(
 ) -> tuple[ChildResult, int | None]:
     """Run pass `name` under `wrap(its command)`; never longer than timeout_s seconds.
 
-    `full_log` gets all that was printed, of which the result keeps the end. Returns what run_child returns (pid is the worker's) and the exit code of the launcher, None if it was killed.
+    Returns what run_child returns (pid is the worker's) and the exit code of the launcher, None if it was killed.
+    `full_log` gets all that was printed; the result keeps its end.
     """
     deadline = time.monotonic() + timeout_s
 

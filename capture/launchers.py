@@ -26,15 +26,11 @@ def start_pass(
     folder: Path,
     timeout_s: float,
     on_event: OnEvent,
-    *,
-    template: str | None = None,
 ) -> ChildResult:
-    """Run pass `name` in the way it needs; what run_child returns, for all of them.
-
-    `template`: a .tracetemplate for the counters pass.
-    """
+    """Run pass `name` in the way it needs; what run_child returns, for all of them."""
     if name in RECORDINGS:
-        return record_pass(name, spec, folder, timeout_s, on_event, template if name == "counters" else None)
+        template = spec.counters_template if name == "counters" else None
+        return record_pass(name, spec, folder, timeout_s, on_event, template)
     if name == "opstats":
         return _opstats(spec, folder, timeout_s, on_event)
     if name == "gputrace":

@@ -11,6 +11,9 @@ from capture.models import ModelSource
 CLEAN = "clean"
 PROFILED = "profiled"
 PASSES = (CLEAN, PROFILED)
+"""Passes that run unless others are asked for."""
+ALL_PASSES = (*PASSES, "memory", "energy", "metal", "signposts", "counters", "opstats", "gputrace")
+"""Every pass, in the order in which they run."""
 CACHES = ("dynamic", "static", "fp8", "quanto", "hqq")
 DEVICES = ("auto", "mps", "cuda", "cpu")
 
@@ -38,6 +41,7 @@ class CaptureSpec:
     record_shapes: bool = True
     dims_only: bool = False
     profile_memory: bool = True
+    counters_template: str | None = None
 
     def check(self) -> None:
         """Raise UsageError for a count that makes no sense or a pass that does not exist."""
@@ -54,10 +58,10 @@ class CaptureSpec:
             raise UsageError(f"There is no device {self.device}; --device takes {', '.join(DEVICES)}.")
         if self.cache not in CACHES:
             raise UsageError(f"There is no cache {self.cache}; --cache takes {', '.join(CACHES)}.")
-        unknown = [name for name in self.passes if name not in PASSES]
+        unknown = [name for name in self.passes if name not in ALL_PASSES]
         if unknown or not self.passes:
-            raise UsageError(f"There is no pass {', '.join(unknown) or '(none)'}; known are {', '.join(PASSES)}.")
+            raise UsageError(f"There is no pass {', '.join(unknown) or '(none)'}; known are {', '.join(ALL_PASSES)}.")
         if len(set(self.passes)) != len(self.passes):
             raise UsageError("--passes names a pass twice.")
         # Whatever order was asked for: the clean pass comes before any profiler has touched the machine's caches.
-        self.passes = sorted(self.passes, key=PASSES.index)
+        self.passes = sorted(self.passes, key=ALL_PASSES.index)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from capture.spec import PASSES
+from capture.spec import ALL_PASSES
 
 if TYPE_CHECKING:
     from capture.passes.common import PassContext, PassOutcome
@@ -13,6 +13,6 @@ if TYPE_CHECKING:
 
 def run_pass(name: str, context: PassContext) -> PassOutcome:
     """Run the pass in this process; its module, and so a profiler, is imported only now."""
-    if name not in PASSES:
+    if name not in ALL_PASSES:
         raise ValueError(f"there is no pass {name}")
     return importlib.import_module(f"capture.passes.{name}").run(context)
