@@ -98,9 +98,9 @@ def test_copies_are_work_of_their_own_engine(store: Store) -> None:
         "SELECT start_ns, dur_ns, cause FROM device_idle WHERE start_ns BETWEEN 130 AND 189 ORDER BY 1"
     ) == [
         (130, 2, "synchronisation"),
-        (132, 8, "host"),
-        (140, 10, "copy"),
-        (150, 5, "copy"),
+        (132, 2, "host"),
+        (134, 6, "launch"),
+        (140, 15, "copy"),
         (155, 10, "launch"),
     ]
 
