@@ -123,10 +123,22 @@ def _bring_to_this_version(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("BEGIN")
     for (name,) in con.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall():
         con.execute(f'DROP VIEW IF EXISTS "{name}" CASCADE')
-    for name in _creation_order(texts):
-        con.execute(texts[name])
+    create_views(con)
     con.execute("INSERT OR REPLACE INTO store_info VALUES ('views_sha256', ?)", [digest])
     con.execute("COMMIT")
+
+
+def create_views(con: duckdb.DuckDBPyConnection) -> None:
+    """Make the views of the analysis in a database that has the tables and no views yet."""
+    texts = _view_texts()
+    for name in _creation_order(texts):
+        con.execute(texts[name])
+
+
+def create_reference(con: duckdb.DuckDBPyConnection) -> None:
+    """Make the tables of reference facts in a database that has none."""
+    con.execute(sql_text("schema_reference.sql"))
+    reference.refresh(con)
 
 
 def _creation_order(texts: dict[str, str]) -> list[str]:
@@ -135,8 +147,8 @@ def _creation_order(texts: dict[str, str]) -> list[str]:
     graph = {}
     for name, text in texts.items():
         code = re.sub(r"--.*", "", text).split("COMMENT ON", 1)[0]
-        words = set(re.findall(r"\w+", code))
-        graph[name] = {other for other, views in made.items() if other != name and views & words}
+        read = set(re.findall(r"\b(?:FROM|JOIN)\s+(\w+)", code, re.IGNORECASE))
+        graph[name] = {other for other, views in made.items() if other != name and views & read}
     return list(TopologicalSorter(graph).static_order())
 
 
