@@ -27,7 +27,9 @@ def read_perfetto_trace(stream: BinaryIO, name: str, engine: Engine) -> Normalis
 
     Raises PhasescopeError where trace processor cannot read it.
     """
+    framing = _Framing()
     while piece := stream.read(_PIECE):
+        framing.feed(piece)
         engine.parse(piece)
     engine.finish()
     rows = engine.query(sql_text("perfetto/slices.sql"))
@@ -38,6 +40,12 @@ def read_perfetto_trace(stream: BinaryIO, name: str, engine: Engine) -> Normalis
     for stat in engine.stats():
         faults.exclude(stat.name, stat.value, "counted as lost by the trace processor")
         lost += stat.value
+    if framing.missing_bytes:
+        # Trace processor passes over a packet that is cut off.
+        where = f"the file ends at byte {framing.read_bytes}, {framing.missing_bytes} bytes before its last packet does"
+        faults.exclude("cut_off", 1, where)
+        faults.mend("truncated", 1, where)
+        lost += 1
     raw = rows.num_rows + counters.num_rows + flows.num_rows + lost
     if raw == 0:
         raise PhasescopeError(f"{name}: a Perfetto trace with no slices and no counters; record it again")
@@ -70,10 +78,56 @@ def read_perfetto_trace(stream: BinaryIO, name: str, engine: Engine) -> Normalis
         category=taken["category"],
         args=args.take(chosen),
     )
+    notes = []
+    if first := len({row["name"] for row in counters.to_pylist() if row["shifted"]}):
+        notes.append(
+            (
+                "first_counter_sample",
+                first,
+                "the first sample of each GPU counter has no value: trace processor keeps none",
+            )
+        )
     return NormalisedTrace(
         name=name, rank=None, world_size=None, base_unix_ns=None, origin_ns=origin, raw_events=raw,
-        slices=slices, tables=tables, faults=faults,
+        slices=slices, tables=tables, faults=faults, notes=notes,
     )  # fmt: skip
+
+
+class _Framing:
+    """Follows the lengths of packets through the stream, to tell whether the last one is whole."""
+
+    def __init__(self) -> None:
+        self.read_bytes = 0
+        self._next_packet = 0
+        self._header = b""
+
+    @property
+    def missing_bytes(self) -> int:
+        """Bytes that the last packet lacks; 0 when the stream ends with a whole one."""
+        return max(self._next_packet - self.read_bytes, len(self._header) and 1)
+
+    def feed(self, piece: bytes) -> None:
+        """The next bytes of the stream."""
+        start, end = self.read_bytes, self.read_bytes + len(piece)
+        self.read_bytes = end
+        data, base = self._header + piece, start - len(self._header)
+        self._header = b""
+        at = self._next_packet
+        while at < end:
+            # The tag is one byte (field 1); then the length, seven bits a byte.
+            length, shift, place = 0, 0, at - base + 1
+            while place < len(data):
+                byte = data[place]
+                place += 1
+                length |= (byte & 0x7F) << shift
+                shift += 7
+                if byte < 0x80:
+                    break
+            else:
+                self._header = data[at - base :]
+                break
+            at = base + place + length
+        self._next_packet = at
 
 
 def _kind(category: str, on_gpu: bool, label: str) -> str:
@@ -145,7 +199,7 @@ def _arguments(engine: Engine, rows: pa.Table) -> pa.ChunkedArray:
     try:
         con.register("listed", listed)
         con.register("slices", rows.select(["id", "arg_set_id"]))
-        return con.execute(
+        return con.sql(
             "WITH sets AS (SELECT arg_set_id, json_group_object(regexp_replace(key, '^debug\\.', ''), value)::VARCHAR "
             "AS args FROM listed GROUP BY arg_set_id) "
             "SELECT sets.args FROM slices LEFT JOIN sets USING (arg_set_id) ORDER BY slices.id"

@@ -120,6 +120,8 @@ def kind_of_content(name: str, head: bytes) -> Kind:
         raise PhasescopeError(f"{name}: an empty file; export the trace again")
     if not text:
         raise PhasescopeError(f"{name}: nothing but white space; export the trace again")
+    if _is_perfetto(head):
+        return "perfetto"
     if text.startswith(b"version https://git-lfs"):
         raise PhasescopeError(f"{name}: a Git LFS pointer, not the file itself; run `git lfs pull` and load it again")
     if text.startswith(b"<"):
@@ -131,9 +133,35 @@ def kind_of_content(name: str, head: bytes) -> Kind:
     if text[:1] in b"[{":
         _refuse_other_json(name, text)
         return "chrome_json"
-    if head[:1] == b"\x0a" or head[:2] in (b"\x12\x00",):
-        return "perfetto"
     raise PhasescopeError(f"{name}: {_looks_like(head)}; {_CHROME}")
+
+
+def _is_perfetto(head: bytes) -> bool:
+    """Whether these are packets of a Perfetto trace: field 1 with a length, one behind the other.
+
+    Field 1 is the byte of a line feed and a length may be that of `{` or `<`, so that text can begin alike; but a
+    packet holds bytes that no text does.
+    """
+    if not re.search(rb"[\x00-\x08\x0e-\x1f]", head[:256]):
+        return False
+    at = packets = 0
+    while at < len(head):
+        if head[at] != 0x0A:
+            return False
+        at += 1
+        length = shift = 0
+        while at < len(head):
+            byte = head[at]
+            at += 1
+            length |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                break
+        if shift > 35:
+            return False
+        at += length
+        packets += 1
+    return packets > 0
 
 
 def _refuse_other_json(name: str, text: bytes) -> None:
