@@ -32,14 +32,14 @@ gaps AS (
     LEFT JOIN ops o ON o.run_id = b.run_id AND o.op_id = b.launch_op_id
     WHERE coalesce(b.busy_until_ns, e.start_ns) < b.start_ns
 ),
--- Each gap before and after the launch of the row that ends it, and the calls that wait for the device: +1 at the
--- begin, -1 at the end; their running sums say what holds between one edge and the next.
+-- Each gap before and after the launch of the row that ends it.
 parts AS (
     SELECT
         run_id, pass, rank, device, phase, step, gap_start_ns AS start_ns,
-        least(gap_end_ns, greatest(gap_start_ns, coalesce(launched_ns, gap_end_ns))) AS end_ns,
+        least(gap_end_ns, coalesce(launched_ns, gap_end_ns)) AS end_ns,
         CASE WHEN established THEN 'host' ELSE 'not established' END AS cause
     FROM gaps
+    WHERE gap_start_ns < launched_ns OR launched_ns IS NULL
     UNION ALL
     SELECT
         run_id, pass, rank, device, phase, step, greatest(gap_start_ns, launched_ns), gap_end_ns,
@@ -47,59 +47,85 @@ parts AS (
     FROM gaps
     WHERE launched_ns < gap_end_ns
 ),
+-- Calls that wait for the device, and how far those begun so far reach: few gaps meet one, and only these are swept.
+waits AS (
+    SELECT
+        run_id, pass, rank, start_ns, start_ns + dur_ns AS end_ns,
+        max(start_ns + dur_ns) OVER (PARTITION BY run_id, pass, rank ORDER BY start_ns ROWS UNBOUNDED PRECEDING) AS reach_ns
+    FROM ops
+    WHERE role = 'synchronisation' AND dur_ns > 0
+),
+met AS (
+    SELECT p.*, coalesce(p.cause = 'host' AND w.reach_ns > p.start_ns, false) AS waited
+    FROM parts p
+    ASOF LEFT JOIN waits w ON p.run_id = w.run_id AND p.pass = w.pass AND p.rank = w.rank AND p.end_ns > w.start_ns
+),
+-- +1 at the begin and -1 at the end of gaps and waits; the running sums say what holds between one edge and the next.
 edges AS (
-    SELECT run_id, pass, rank, device, start_ns AS t_ns, 1 AS gap, 0 AS sync, {'phase': phase, 'step': step, 'cause': cause} AS what
-    FROM parts
-    WHERE start_ns < end_ns
+    SELECT
+        run_id, pass, rank, device, unnest([start_ns, end_ns]) AS t_ns, unnest([1, -1]) AS gap, 0 AS wait,
+        unnest([phase, NULL]) AS phase, unnest([step, NULL]) AS step
+    FROM met
+    WHERE waited
     UNION ALL
-    SELECT run_id, pass, rank, device, end_ns, -1, 0, NULL
-    FROM parts
-    WHERE start_ns < end_ns
-    UNION ALL
-    SELECT o.run_id, o.pass, o.rank, d.device, unnest([o.start_ns, o.start_ns + o.dur_ns]), 0, unnest([1, -1]), NULL
-    FROM ops o
-    JOIN (SELECT DISTINCT run_id, pass, rank, device FROM gaps) d USING (run_id, pass, rank)
-    WHERE o.role = 'synchronisation' AND o.dur_ns > 0
+    SELECT w.run_id, w.pass, w.rank, d.device, unnest([w.start_ns, w.end_ns]), 0, unnest([1, -1]), NULL, NULL
+    FROM waits w
+    JOIN (SELECT DISTINCT run_id, pass, rank, device FROM met WHERE waited) d USING (run_id, pass, rank)
 ),
 swept AS (
     SELECT
         run_id, pass, rank, device, t_ns,
         lead(t_ns) OVER ordered - t_ns AS dur_ns,
         sum(gap) OVER ordered AS gap,
-        sum(sync) OVER ordered AS sync,
-        last_value(what IGNORE NULLS) OVER ordered AS what
+        sum(wait) OVER ordered AS wait,
+        last_value(phase IGNORE NULLS) OVER ordered AS phase,
+        last_value(step IGNORE NULLS) OVER ordered AS step
     FROM edges
     WINDOW ordered AS (PARTITION BY run_id, pass, rank, device ORDER BY t_ns, gap ROWS UNBOUNDED PRECEDING)
 ),
+-- Copies, and the other rows that meet one.
+copies AS (
+    SELECT
+        run_id, pass, rank, device, start_ns, start_ns + dur_ns AS end_ns, phase, step,
+        max(start_ns + dur_ns) OVER (PARTITION BY run_id, pass, rank, device ORDER BY start_ns ROWS UNBOUNDED PRECEDING) AS reach_ns
+    FROM kernels
+    WHERE kind = 'memcpy' AND dur_ns > 0
+),
 engine_edges AS (
     SELECT
-        k.run_id, k.pass, k.rank, k.device, unnest([k.start_ns, k.start_ns + k.dur_ns]) AS t_ns,
-        unnest([1, -1]) * (k.kind = 'memcpy')::INTEGER AS copies,
-        unnest([1, -1]) * (k.kind <> 'memcpy')::INTEGER AS others,
-        CASE WHEN k.kind = 'memcpy' THEN {'phase': k.phase, 'step': k.step} END AS what
-    FROM kernels k
-    SEMI JOIN (SELECT run_id, pass, rank, device FROM kernels WHERE kind = 'memcpy') c USING (run_id, pass, rank, device)
-    WHERE k.dur_ns > 0
+        run_id, pass, rank, device, unnest([start_ns, end_ns]) AS t_ns, unnest([1, -1]) AS copying, 0 AS other,
+        unnest([coalesce(phase, ''), NULL]) AS phase, unnest([coalesce(step, -1), NULL]) AS step
+    FROM copies
+    UNION ALL
+    SELECT
+        k.run_id, k.pass, k.rank, k.device, unnest([k.start_ns, k.end_ns]), 0, unnest([1, -1]), NULL, NULL
+    FROM (SELECT *, start_ns + dur_ns AS end_ns FROM kernels WHERE kind <> 'memcpy' AND dur_ns > 0) k
+    ASOF JOIN copies c
+        ON k.run_id = c.run_id AND k.pass = c.pass AND k.rank = c.rank AND k.device = c.device AND k.end_ns > c.start_ns
+    WHERE c.reach_ns > k.start_ns
 ),
 engines AS (
     SELECT
         run_id, pass, rank, device, t_ns,
         lead(t_ns) OVER ordered - t_ns AS dur_ns,
-        sum(copies) OVER ordered AS copies,
-        sum(others) OVER ordered AS others,
-        last_value(what IGNORE NULLS) OVER ordered AS what
+        sum(copying) OVER ordered AS copying,
+        sum(other) OVER ordered AS other,
+        last_value(phase IGNORE NULLS) OVER ordered AS phase,
+        last_value(step IGNORE NULLS) OVER ordered AS step
     FROM engine_edges
-    WINDOW ordered AS (PARTITION BY run_id, pass, rank, device ORDER BY t_ns, copies ROWS UNBOUNDED PRECEDING)
+    WINDOW ordered AS (PARTITION BY run_id, pass, rank, device ORDER BY t_ns, copying ROWS UNBOUNDED PRECEDING)
 )
-SELECT
-    run_id, pass, rank, device, what.phase AS phase, what.step AS step, t_ns AS start_ns, dur_ns,
-    CASE WHEN what.cause = 'host' AND sync > 0 THEN 'synchronisation' ELSE what.cause END AS cause
+SELECT run_id, pass, rank, device, phase, step, start_ns, end_ns - start_ns AS dur_ns, cause
+FROM met
+WHERE NOT waited
+UNION ALL
+SELECT run_id, pass, rank, device, phase, step, t_ns, dur_ns, CASE WHEN wait > 0 THEN 'synchronisation' ELSE 'host' END
 FROM swept
 WHERE gap > 0 AND dur_ns > 0
 UNION ALL
-SELECT run_id, pass, rank, device, what.phase, what.step, t_ns, dur_ns, 'copy'
+SELECT run_id, pass, rank, device, nullif(phase, ''), nullif(step, -1), t_ns, dur_ns, 'copy'
 FROM engines
-WHERE copies > 0 AND others = 0 AND dur_ns > 0;
+WHERE copying > 0 AND other = 0 AND dur_ns > 0;
 COMMENT ON VIEW device_idle IS 'Stretches inside a phase in which a device runs no kernel, with the cause where the trace shows it. Rows with cause copy are not idle: the copy engine works. Sums of the others are phase_breakdown.device_idle_ns (one device a rank).';
 COMMENT ON COLUMN device_idle.run_id IS 'Run.';
 COMMENT ON COLUMN device_idle.pass IS 'Pass.';
