@@ -74,12 +74,13 @@ def _pass_names(context: click.Context, parameter: click.Parameter, value: str) 
     show_default=True,
     metavar="A,B",
     callback=_pass_names,
-    help="Passes to run.",
+    help="Passes to run: clean, profiled, memory, energy, metal, signposts, counters, opstats, gputrace.",
 )
 @click.option("--with-stack", is_flag=True, help="Profiled pass: record Python frames (large traces).")
 @click.option("--record-shapes/--no-record-shapes", default=True, help="Profiled pass: record input shapes.")
 @click.option("--dims-only", is_flag=True, help="Profiled pass: of shapes keep dimensions, not strides, types, values.")
 @click.option("--profile-memory/--no-profile-memory", default=True, help="Profiled pass: record allocations.")
+@click.option("--counters-template", metavar="FILE", help="Pass counters: a .tracetemplate that selects counters.")
 @click.option("--label", metavar="TEXT", help="A name for the run, for tables and reports.")
 @click.option("--zip", is_flag=True, help="Write the bundle as one zip.")
 @click.option("--force", is_flag=True, help="Replace a bundle that is there already.")
