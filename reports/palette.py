@@ -31,7 +31,7 @@ HEX = {
     "--decode": "#0072b2",
     "--mixed": "#cc79a7",
     "--draft": "#56b4e9",
-    "--unknown": "#7d828a",
+    "--unknown": "#8f949c",
     "--other": "#d55e00",
     "--device": "#009e73",
     "--host": "#8f88ac",

@@ -57,6 +57,7 @@
       const made = await vegaEmbed(place, spec, { mode: "vega", renderer: source.renderer, actions: false, defaultStyle: false, tooltip: showTip,
         formatLocale: { decimal: ".", thousands: "\u202f", grouping: [3], currency: ["", ""], minus: "\u2212" } });
       views[name] = made.view;
+      $("svg, canvas", place).setAttribute("aria-hidden", "true"); // the label of the place speaks for all of it
       place.dataset.drawn = source.renderer;
     } catch (error) {
       console.error(error);

@@ -1,0 +1,209 @@
+"""The report built from rows: what it says, what it leaves unsaid, what it never lets through."""
+
+import json
+import re
+
+import pytest
+from click.testing import CliRunner
+
+from analyze.errors import PhasescopeError
+from analyze.query import open_store
+from reports.collect import collect
+from reports.commands.report import command
+from reports.format import THIN
+from reports.report import ReportData, render, report
+from tests.unit.reports.builder import NASTY, Synthetic, build
+
+FOREIGN = {"source_kind": "chrome_json", "clean": False, "samples": False, "device": None, "weights": None}
+MARKED = {"nasty": True, "weights": "random", "excluded": 12, "repaired": 3, "claims": True}
+RUNS = {
+    "cpu": Synthetic(run_id="cpu"),
+    "cuda": Synthetic(run_id="cuda", device="cuda", kernels=True, **MARKED),
+    "mps": Synthetic(run_id="mps", device="mps", batch_size=2),
+    "foreign": Synthetic(run_id="foreign", kernels=True, **FOREIGN),
+    "unknown": Synthetic(run_id="unknown", phases=False, **FOREIGN),
+    "clean_only": Synthetic(run_id="clean_only", traced=False, samples=False),
+    "killed": Synthetic(run_id="killed", clean=False, traced=False, samples=False),
+    "open_kv": Synthetic(run_id="open_kv", kv_known=False, repeats=1),
+}
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("store") / "s.duckdb", *RUNS.values())
+
+
+@pytest.fixture(scope="module")
+def data(store):
+    with open_store(store) as connection:
+        return {name: ReportData.from_results(collect(connection, name)) for name in RUNS}
+
+
+@pytest.fixture(scope="module")
+def html(data):
+    return {name: render(item) for name, item in data.items()}
+
+
+def plain(text):
+    return text.replace(THIN, " ")
+
+
+def test_answer_quotes_clean_latencies(data):
+    text = plain(data["cpu"].answer.text)
+    assert re.match(r"16 tokens took 1\.1\d s: prefill 4\d\d ms \(35 %\), then 15 decode steps of 4\d\.\d ms", text)
+    assert (
+        "Most of a decode step, 79 %, is operators; 21 % is host work between operators (in the profiled pass)." in text
+    )
+
+
+def test_answer_speaks_of_the_device_where_it_was_traced(data):
+    assert "The device is busy 30 % of a decode step." in plain(data["cuda"].answer.text)
+
+
+def test_answer_on_mps_says_encode_time(data):
+    text = plain(data["mps"].answer.text)
+    assert text.startswith("16 tokens for each of 2 sequences took")
+    assert "encoding operators on the CPU" in text
+    assert "GPU time is not in this trace" in text
+
+
+def test_answer_says_what_is_not_known(data):
+    assert plain(data["foreign"].answer.text).startswith(
+        "How long a token takes without a profiler is not known: no clean pass was measured. What the trace shows spans"
+    )
+    assert "1 prefill call and 15 decode calls" in plain(data["foreign"].answer.text)
+    assert "no phase of generation was recognised" in data["unknown"].answer.text
+    assert data["clean_only"].answer.text.endswith(
+        "What that time is made of is not known: no pass recorded operators."
+    )
+    assert "the worker was ended by signal 9" in data["killed"].answer.text
+
+
+def test_profiled_times_are_never_quoted(store, data):
+    with open_store(store) as connection:
+        profiled = [row["profiled_ns"] for row in collect(connection, "cpu")["steps"] if row["phase"] == "decode"]
+    slowest_clean = max(cell.sort for cell in (row[2] for row in data["cpu"].steps.summary.rows[1:]))
+    assert min(profiled) > slowest_clean  # the two can be told apart here
+    tile = data["cpu"].glance.tiles[1]
+    assert float(tile.value) * 1e6 < min(profiled)
+
+
+def test_parts_of_a_call_sum_to_the_whole(data):
+    for item in data.values():
+        for bar in item.budget.bars if item.budget else ():
+            assert sum(segment.share for segment in bar.segments) == pytest.approx(1)
+            assert all(segment.ns >= 0 for segment in bar.segments)
+
+
+def test_kv_is_compared_or_left_open(data):
+    assert data["cpu"].kv.verdict == "equal"
+    assert data["cpu"].kv.finding.startswith("Every one of 16 measured points")
+    assert data["open_kv"].kv.verdict == "not established"
+    assert "layer 3" in data["open_kv"].kv.formula
+    assert data["open_kv"].kv.difference is None
+    assert data["foreign"].kv is None
+
+
+def test_memory_counters_that_are_not_there_say_so(data):
+    panels = {panel.title: panel for panel in data["cpu"].memory.panels}
+    assert panels["Tensor allocations"].figure is None
+    assert panels["Tensor allocations"].summary.startswith("not available")
+    assert panels["Resident set"].figure is not None
+    assert [panel.title for panel in data["mps"].memory.panels][-1] == "Physical footprint"
+
+
+def test_outlier_is_named(data):
+    assert len(data["cpu"].steps.outliers) == 1
+    assert data["cpu"].steps.outliers[0].startswith("step 7: ")
+
+
+def test_one_repeat_has_no_band(data):
+    assert data["open_kv"].steps.band.startswith("One repeat")
+
+
+def test_random_weights_and_exclusions_are_marked(data, html):
+    assert data["cuda"].random_weights
+    assert "random weights" in html["cuda"]
+    assert "random weights" not in html["cpu"]
+    assert plain(data["cuda"].quality.banner) == "12 events of 17 292 (< 0.1 %) left out and 3 events repaired"
+    assert data["cpu"].quality.banner is None
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_every_run_renders_whole(html, name):
+    page = html[name]
+    assert page.rstrip().endswith("</html>")
+    assert "None" not in re.sub(r"<script.*?</script>", "", page, flags=re.S)
+    assert len(re.findall(r"<h1\b", page)) == 1
+
+
+def test_names_are_never_markup(html):
+    outside = re.sub(r"<script.*?</script>", "", html["cuda"], flags=re.S)
+    data = "".join(re.findall(r'<script type="application/json".*?</script>', html["cuda"], flags=re.S))
+    assert "<img" not in outside
+    assert "<img" not in data
+    assert data.count("</script") == len(re.findall("<script type", data))
+    assert "onload=alert" not in re.sub(r"&#34;&gt;&lt;svg onload=alert\(2\)&gt;", "", outside)
+    assert "{{ 7 * 7 }}" in outside  # not evaluated
+
+
+def test_folders_stay_out_unless_asked(store, html):
+    assert "somebody" not in html["cuda"]
+    assert "model.py(12): forward" in html["cuda"]
+    with open_store(store) as connection:
+        shown = render(ReportData.from_results(collect(connection, "cuda"), include_paths=True))
+    assert NASTY[-1] in shown
+    assert "/data/somebody/trace.json" in shown
+
+
+def test_no_address_in_the_page_but_names_of_standards(html):
+    markup = re.sub(r"<script.*?</script>", "", html["cuda"], flags=re.S)
+    assert not re.search(r"(?:src|href)=[\"']?(?:https?:)?//", markup)
+    assert "@import" not in markup
+    assert "url(" not in markup
+
+
+def test_same_rows_same_text(data, html):
+    assert render(data["cpu"]) == html["cpu"]
+
+
+def test_size_of_a_small_run(html):
+    assert len(html["cpu"].encode()) < 1_500_000
+    assert len(html["killed"].encode()) < 100_000  # no chart, so no chart library
+
+
+def test_figures_are_objects_for_a_notebook(data):
+    for figure in data["cuda"].figures():
+        spec = figure.standalone().to_dict(validate=False)
+        assert "var(--" not in json.dumps({key: value for key, value in spec.items() if key != "datasets"})
+        assert set(figure.data) <= set(spec["datasets"])
+
+
+def test_file_is_whole_and_not_replaced_unasked(store, tmp_path):
+    out = tmp_path / "r.html"
+    assert report(store, "cpu", out) == out
+    before = out.read_bytes()
+    with pytest.raises(PhasescopeError, match="--force"):
+        report(store, "cuda", out)
+    assert out.read_bytes() == before
+    report(store, "cuda", out, force=True)
+    assert out.read_bytes() != before
+    assert [path.name for path in tmp_path.iterdir()] == ["r.html"]
+
+
+def test_errors_are_sentences(store, tmp_path):
+    with pytest.raises(PhasescopeError, match="phasescope load"):
+        report(tmp_path / "none.duckdb", None, tmp_path / "r.html")
+    with pytest.raises(PhasescopeError, match="no-such-run"):
+        report(store, "no-such-run", tmp_path / "r.html")
+    with pytest.raises(PhasescopeError, match="give another --out"):
+        report(store, "cpu", tmp_path / "no" / "r.html")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_command_is_the_same_function(store, tmp_path):
+    out = tmp_path / "r.html"
+    result = CliRunner().invoke(command, ["--store", str(store), "--run", "cpu", "--out", str(out)])
+    assert result.exit_code == 0, result.output
+    assert result.output == f"Wrote {out}\n"
+    assert out.stat().st_size > 500_000
