@@ -14,8 +14,8 @@ def attribute(con: duckdb.DuckDBPyConnection, run_id: str, pass_: str) -> None:
     """Fill role, repeat, phase and step of `ops`, and launch and phase of `kernels`, for one pass.
 
     Host slices belong to the phase in whose range they start, on its thread. Slices of other threads belong to it
-    by time where the loop allows that (see attribute/windows.sql). Device rows belong to the phase of the call that launched
-    them, wherever in time they ran. Notes go to `quality`. The rows of `phases` must be there.
+    by time where the loop allows that (attribute/windows.sql says where). Device rows belong to the phase of the
+    call that launched them, wherever in time they ran. Notes go to `quality`. The rows of `phases` must be there.
     """
     for step in _STEPS:
         text = resources.files("analyze").joinpath(f"sql/attribute/{step}.sql").read_text("utf-8")

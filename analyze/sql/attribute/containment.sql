@@ -1,5 +1,5 @@
--- By time, only where the loop is synchronised (our engine waits for the device at both ends of a phase), or the mark is the
--- device rows' own.
+-- By time, only where the loop is synchronised (our engine waits for the device at both ends of a phase), or where the
+-- mark is the device rows' own.
 UPDATE kernels
 SET repeat = placed.repeat, phase = placed.phase, step = placed.step, attributed_by = 'containment'
 FROM (

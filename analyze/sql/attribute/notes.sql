@@ -18,7 +18,8 @@ silent AS (
 ),
 counted AS (
     SELECT rank, 'launches_without_kernel' AS reason, launches AS events,
-        launches || ' launches without kernel: their device rows are not in the file, so that the device is not known to be idle' AS detail
+        launches || ' launches without kernel: their device rows are not in the file, so that the device is not known to '
+            || 'be idle' AS detail
     FROM silent
     UNION ALL
     SELECT rank, 'kernels_without_launch', count(*),

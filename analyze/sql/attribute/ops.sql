@@ -1,4 +1,4 @@
--- What each call does, and the phase in whose window it starts: that of its own thread, else one that reaches everywhere.
+-- What each call does, and the phase in whose window it starts: one of its own thread, else one that reaches everywhere.
 UPDATE ops
 SET role = placed.role, repeat = placed.repeat, phase = placed.phase, step = placed.step
 FROM (
