@@ -430,8 +430,8 @@ class EventStream:
         if not buffer.ended:
             self._exclude("malformed", start)
             return [], len(rest)
-        whole = rest.rstrip(_WHITE + b",")
-        events = self._mended_event(whole, start) if whole.endswith(b"}") else None
+        last = rest.rstrip(_WHITE + b",")
+        events = self._mended_event(last, start) if last.endswith(b"}") else None
         if events is not None:
             return events, len(rest)
         self._exclude("cut_off", start)

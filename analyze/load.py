@@ -313,7 +313,9 @@ def _known(con: duckdb.DuckDBPyConnection, sha256: str) -> Loaded | None:
         "FROM runs r WHERE source_sha256 = ?",
         [sha256],
     ).fetchall()
-    return Loaded(*rows[0], True) if rows else None
+    for run_id, source, raw, loaded, excluded, repaired in rows:
+        return Loaded(run_id, source, raw, loaded, excluded, repaired, already=True)
+    return None
 
 
 def _digest(group: list[Source]) -> str:

@@ -21,11 +21,11 @@ def command(sql: str, store: Path, format_: str, out: Path | None) -> None:
     Example:
       phasescope query "SELECT phase, median_ns / 1e6 AS ms FROM step_latency" --format markdown
     """
-    from analyze.query import query
+    from analyze.query import query as ask
 
     if sql == "-":
         sql = click.get_text_stream("stdin").read()
-    text = query(sql, store, format_=format_, out=out)
+    text = ask(sql, store, format_=format_, out=out)
     if text is None:
         click.echo(f"Wrote {out}", err=True)
     else:
