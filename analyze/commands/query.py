@@ -1,5 +1,6 @@
 """`phasescope query`."""
 
+import sys
 from pathlib import Path
 
 import click
@@ -21,11 +22,11 @@ def command(sql: str, store: Path, format_: str, out: Path | None) -> None:
     Example:
       phasescope query "SELECT phase, median_ns / 1e6 AS ms FROM step_latency" --format markdown
     """
-    from analyze.query import query as ask
+    from analyze.query import query
 
     if sql == "-":
-        sql = click.get_text_stream("stdin").read()
-    text = ask(sql, store, format_=format_, out=out)
+        sql = sys.stdin.read()
+    text = query(sql, store, format_=format_, out=out)
     if text is None:
         click.echo(f"Wrote {out}", err=True)
     else:
