@@ -243,7 +243,7 @@ def _of_condition(condition: Condition, comparison: Comparison, policy: Policy) 
     if not condition.relative:
         missing = [name for name in missing if name == "B"]
     if missing:
-        return Finding(condition.text, "refused", f"{' and '.join(missing)} has no data for {metric.name}")
+        return Finding(condition.text, "refused", f"no data for {metric.name} in {' and '.join(missing)}")
     if metric.kind == "repeated" and condition.relative:
         if policy.same_workload and comparison.workload.verdict == "not known":
             return Finding(condition.text, "not established", f"workload not known: {comparison.workload.reason}")
@@ -299,6 +299,8 @@ def _shown(interval: Interval, condition: Condition, offset: float) -> str:
 
     if interval.low is None or interval.high is None:
         return f"{condition.metric.name} {one(interval.value)}, with no interval"
+    if interval.low == interval.high == offset == 1:
+        return f"{condition.metric.name} is unchanged"
     if interval.low == interval.high:
         return f"{condition.metric.name} {one(interval.value)} exactly"
     bounds = f"{interval.confidence * 100:.3g} % interval {one(interval.low)} to {one(interval.high)}"

@@ -365,20 +365,21 @@ def _memory(left: RunFacts, right: RunFacts) -> list[ValueChange]:
 
 def _calls(left: RunFacts, right: RunFacts) -> list[ValueChange]:
     """Launching, copying and waiting calls, for each call of the phase; then the median delay of a launch."""
+    name_of = _across_vendors(left, right)
     sides: list[dict[str, float]] = []
     for run in (left, right):
         own: dict[str, float] = defaultdict(float)
         for row in run.rows["calls"]:
             calls = (run.parts.get(row["phase"]) or {}).get("calls") or 1
-            own[f"{row['phase']}: {row['name']} ({row['role']})"] += row["calls"] / calls
+            own[f"{row['phase']}, {row['role']}: {name_of(row)[0]}"] += row["calls"] / calls
         sides.append(own)
     found = [
         ValueChange("calls", name, sides[0].get(name, 0), sides[1].get(name, 0), "count")
-        for name in sorted({*sides[0], *sides[1]})
+        for name in sorted({*sides[0], *sides[1]}, key=lambda name: (name.startswith("outside"), name))
     ]
     delays = [{row["phase"]: row["median_delay_ns"] for row in run.rows["delays"]} for run in (left, right)]
     for phase in sorted({*delays[0], *delays[1]}):
-        name = f"{phase}: launch to begin of the kernel, median"
+        name = f"{phase}: from a launch to the begin of its kernel, median"
         found.append(ValueChange("delays", name, delays[0].get(phase), delays[1].get(phase), "ns"))
     return found
 

@@ -13,6 +13,8 @@ from analyze.compare.sides import Side
 
 # On device cpu a thread that computes is on a core all the time; less means that something else had the machine.
 LEAST_CPU_PERCENT = 80
+# Below this share of device time with a known launch, phases lack a part of it that matters.
+LEAST_ATTRIBUTED = 0.99
 
 Kind = Literal["workload", "configuration", "machine", "software", "conditions", "measurement"]
 Level = Literal["high", "medium", "low"]
@@ -100,9 +102,7 @@ def _of_digests(left: RunFacts, right: RunFacts) -> list[Difference]:
 
 
 def _of_told_workload(left: RunFacts, right: RunFacts) -> list[Difference]:
-    sides = [
-        {r["key"]: r["value"] for r in run.rows["trace_facts"] if r["kind"] == "workload"} for run in (left, right)
-    ]
+    sides = [run.told_workload for run in (left, right)]
     return [
         Difference("workload", key, sides[0].get(key), sides[1].get(key))
         for key in sorted({*sides[0], *sides[1]})
@@ -158,10 +158,8 @@ def same_workload(a: Side, b: Side, found: tuple[Difference, ...]) -> Check:
     if shapes[0] and shapes[1]:
         calls = sum(count for _, _, count in shapes[0])
         if shapes[0] == shapes[1]:
-            return Check(
-                "same",
-                f"all {calls} matrix products with weights have the same shapes; the model itself is not recorded",
-            )
+            model = "what the traces tell of it is equal" if left.told_workload else "the model itself is not recorded"
+            return Check("same", f"all {calls} matrix products with weights have the same shapes; {model}")
         return Check("different", _different_products(shapes[0], shapes[1]))
     return Check("not known", "neither their manifests nor the shapes of their operators tell")
 
@@ -205,6 +203,15 @@ def comparability(a: Side, b: Side, found: tuple[Difference, ...], workload: Che
     else:
         if tokens.verdict != "same":
             lowered.append(("medium", tokens.reason))
+    unplaced = [
+        f"{1 - total['attributed_share']:.0%} of {name}'s".replace("%", " %")
+        for name, side in (("A", a), ("B", b))
+        for total in side.first.rows["device_total"]
+        if total["rows"] and (total["attributed_share"] or 0) < LEAST_ATTRIBUTED
+    ]
+    if unplaced:
+        named = " and ".join(unplaced)
+        lowered.append(("medium", f"{named} device time has no launch in the trace and so belongs to no phase"))
     kinds = Counter(d.kind for d in found)
     if kinds["configuration"] > 1:
         named = _listed([d.what for d in found if d.kind == "configuration"])

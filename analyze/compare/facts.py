@@ -49,6 +49,11 @@ class RunFacts:
             found["phasescope"] = self.run["capture_version"]
         return {key: value for key, value in found.items() if value}
 
+    @property
+    def told_workload(self) -> dict[str, str]:
+        """What a trace of another tool tells of its workload, in the words of the program that wrote it."""
+        return {row["key"]: row["value"] for row in self.rows["trace_facts"] if row["kind"] == "workload"}
+
     def pass_row(self, name: str) -> Row | None:
         """The row of a pass; None where the run has no such pass."""
         return next((row for row in self.rows["passes"] if row["pass"] == name), None)

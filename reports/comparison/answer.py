@@ -104,6 +104,6 @@ def _where(comparison: Comparison) -> list[Part]:
         return []
     phase = found[0].phase
     where = "device time" if device else "operators"
-    call = {"decode": "a decode step", "prefill": "prefill", "unknown": "it"}.get(phase, f"a {phase} call")
+    call = {"decode": "a decode step", "prefill": "prefill", "unknown": "that step"}.get(phase, f"a {phase} call")
     listed = ", ".join(f"{item.name} {words.signed(item.delta_ns)}" for item in found)
     return [Part(f"The largest changes in the {where} of {call} (traced): {listed}.")]

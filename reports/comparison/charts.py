@@ -76,7 +76,8 @@ def step_ratios(rows: Sequence[Row], title: str) -> Figure:
     `rows`: step, ratio, low, high, and texts shown and range.
     """
     base = alt.Chart(alt.NamedData("step_ratios"))
-    x = alt.X("step:Q", axis=alt.Axis(title=title, tickMinStep=1, format="d"), scale=alt.Scale(nice=False, padding=8))
+    scale = alt.Scale(nice=False, zero=False, padding=8)
+    x = alt.X("step:Q", axis=alt.Axis(title=title, tickMinStep=1, format="d"), scale=scale)
     y = alt.Y("low:Q", scale=alt.Scale(zero=False, nice=True), axis=top_title("B over A"))
     one = base.mark_rule(color=palette.INK, strokeWidth=1).encode(y=alt.datum(1))
     bars = base.mark_rule(color=palette.PHASES["decode"], strokeWidth=2, opacity=0.55).encode(x=x, y=y, y2="high:Q")

@@ -196,17 +196,16 @@ def _side(letter: str, side: Side, names: Names) -> tuple[str, str, tuple[Fact, 
         ("PyTorch", side.first.software.get("torch")),
         ("Captured", fmt.moment(run["captured_unix_ns"]) if run["captured_unix_ns"] else None),
     )  # fmt: skip
-    shown = tuple(
-        Fact(term, names(str(told)), term == "Weights" and run["weights"] == "random") for term, told in facts if told
-    )
-    return letter, names(side.name), shown
+    told = [(key.rpartition(".")[2].strip('"').replace("_", " "), v) for key, v in side.first.told_workload.items()]
+    random = run["weights"] == "random"
+    shown = [Fact(term, names(str(value)), term == "Weights" and random) for term, value in facts if value]
+    shown += [Fact(term, names(value)) for term, value in told if value not in ("", "true", "false", "auto")]
+    return letter, names(side.name), tuple(shown)
 
 
 def _warning(comparison: Comparison) -> str | None:
     if comparison.workload.verdict == "different":
         return f"These are not the same workload: {comparison.workload.reason}. No number below makes a side faster"
-    if comparison.barrier and comparison.latencies:
-        return f"Neither side is called faster: {comparison.barrier}"
     return None
 
 

@@ -72,14 +72,14 @@ def _metrics(
         said = words.verdict(change.judgement, comparison.options.threshold, comparison.barrier)
         rows.append(
             (
-                word(change.metric.name), word(change.metric.meaning), number(change.a, before),
+                word(change.metric.meaning), word(change.metric.name), number(change.a, before),
                 number(change.b, after), number(change.ratio, words.ratio(change.ratio)),
                 Cell(words.interval(change.interval)),
                 word(f"{words.SIGNS[change.judgement.verdict]} {said}"),
             )
         )  # fmt: skip
     columns = (
-        Column("metric"), Column("what it is"), Column("A", "", True), Column("B", "", True),
+        Column("what"), Column("metric"), Column("A", "", True), Column("B", "", True),
         Column("B over A", "", True), Column("interval", "", True), Column("verdict"),
     )  # fmt: skip
     return Table(table_id, caption, columns, tuple(rows), sql) if rows else None
@@ -170,7 +170,7 @@ def readings(comparison: Comparison, kinds: Sequence[str], table_id: str, captio
     rows = []
     for item in chosen:
         before, after = words.values((item.a, item.b), item.unit)
-        over = item.b / item.a if item.a and item.b is not None else None
+        over = item.b / item.a if item.a and item.b else None
         rows.append((word(item.name), number(item.a, before), number(item.b, after), number(over, words.ratio(over))))
     columns = (Column("what"), Column("A", "", True), Column("B", "", True), Column("B over A", "", True))
     return Table(table_id, caption, columns, tuple(rows), sql_of(comparison, *queries), first=14) if rows else None
