@@ -6,7 +6,7 @@ import json
 import click
 
 
-@click.command()
+@click.command("doctor")
 @click.option("--fetch", is_flag=True, help="First download the native trace processor that package perfetto pins.")
 @click.option(
     "--format", "output", type=click.Choice(["table", "json"]), default="table", show_default=True, help="Output."

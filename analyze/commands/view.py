@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 
-@click.command()
+@click.command("view")
 @click.argument("source", type=click.Path(path_type=Path))
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port on 127.0.0.1  [default: a free one]")
 @click.option("--browser/--no-browser", default=True, help="Whether to open a browser.")
