@@ -13,15 +13,18 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from analyze.categories import kind_of, span_kind
 from analyze.errors import PhasescopeError
+from analyze.event_columns import EventColumns, FilteredText, Tracks, id_text
 from analyze.event_stream import Event, EventStream, Faults
-from analyze.timestamps import MISSING, OUT_OF_RANGE, nanoseconds
+from analyze.timestamps import MISSING, OUT_OF_RANGE, UNREADABLE, nanoseconds
 
 # Farther than this from the other events a time is no time: 52 days. Also what a double holds exactly.
 FARTHEST_NS = 2**52
 _OTHER_PHASES = frozenset("iInNODvVRc()PTp")
+_FLOW_PHASES = frozenset("stf")
 _KNOWN_PHASES = frozenset("XBEMCbestfS") | frozenset("F") | _OTHER_PHASES
 _FAULT_NAMES = {int(MISSING): "no_timestamp", int(OUT_OF_RANGE): "timestamp_out_of_range"}
 
@@ -37,7 +40,7 @@ class Slices:
     kinds: list[str]
     name: pa.ChunkedArray
     category: pa.ChunkedArray
-    args: pa.ChunkedArray
+    args: FilteredText
 
     def __len__(self) -> int:
         return len(self.start_ns)
@@ -73,26 +76,14 @@ def read_chrome_trace(stream: BinaryIO, name: str) -> NormalisedTrace:
     return _Normaliser(name).run(events)
 
 
-class _Columns:
-    """Columns that grow by pieces."""
-
-    def __init__(self) -> None:
-        self.ts: list[npt.NDArray[np.int64]] = []
-        self.dur: list[npt.NDArray[np.int64]] = []
-        self.fault: list[npt.NDArray[np.int8]] = []
-        self.dur_fault: list[npt.NDArray[np.int8]] = []
-        self.thread: list[npt.NDArray[np.int32]] = []
-        self.name: list[pa.Array] = []
-        self.cat: list[pa.Array] = []
-        self.args: list[pa.Array] = []
-        self.rows = 0
-
-
 class _Normaliser:
     def __init__(self, name: str) -> None:
         self.name = name
-        self.columns = _Columns()
-        self.threads: dict[tuple[Any, Any], int] = {}
+        # Threads are the tracks of slices; other events may lie on tracks of their own.
+        self.threads, self.tracks = Tracks(), Tracks()
+        self.slices = EventColumns(self.threads)
+        self.instants = EventColumns(self.tracks)
+        self.flows = EventColumns(self.tracks)
         self.others: dict[str, list[Event]] = defaultdict(list)
         self.faults = Faults()
         self.loaded = 0
@@ -125,51 +116,46 @@ class _Normaliser:
     # Taking pieces of events apart.
 
     def _take(self, events: list[Event]) -> None:
-        complete = [e for e in events if e.ph == "X"]
-        if len(complete) != len(events):
+        groups = {"X": [e for e in events if e.ph == "X"]}
+        if len(groups["X"]) != len(events):
             for event in events:
-                if event.ph != "X":
-                    self._other(event, complete)
-        if complete:
-            self._add(complete, [e.ts for e in complete], [e.dur for e in complete])
-
-    def _other(self, event: Event, complete: list[Event]) -> None:
-        ph = event.ph
-        if ph not in _KNOWN_PHASES or len(ph) != 1:
+                if (ph := event.ph) != "X":
+                    group = groups.get(ph)
+                    if group is None:
+                        group = groups.setdefault(ph, [])
+                    group.append(event)
+        for ph in [ph for ph in groups if ph not in _KNOWN_PHASES]:
+            unknown = groups.pop(ph)
             if ph[:1] not in _KNOWN_PHASES:
-                self.faults.exclude("unknown_ph", 1, f"such as ph {ph[:20]!r}")
-                return
+                self.faults.exclude("unknown_ph", len(unknown), f"such as ph {ph[:20]!r}")
+                continue
             # Trace processor, too, goes by the first letter.
-            self.faults.mend("long_ph", 1, f"such as ph {ph[:20]!r}, read as {ph[0]!r}")
-            event.ph = ph = ph[0]
+            self.faults.mend("long_ph", len(unknown), f"such as ph {ph[:20]!r}, read as {ph[0]!r}")
+            for event in unknown:
+                event.ph = ph[0]
+            groups.setdefault(ph[0], []).extend(unknown)
+        for ph, group in groups.items():
+            if not group:
+                continue
             if ph == "X":
-                complete.append(event)
-                return
-        self.others[ph].append(event)
+                self._add_slices(group)
+            elif ph in _OTHER_PHASES:
+                self.instants.add(group)
+            elif ph in _FLOW_PHASES:
+                self.flows.add(group, args=False)
+                self.flows.add_extra("ph", pa.array([ph] * len(group), pa.string()))
+                self.flows.add_extra("id", pa.array([_flow_id(e) or None for e in group], pa.string()))
+            else:
+                self.others[ph] += group
 
-    def _thread(self, event: Event) -> int:
-        return self.threads.setdefault((_id_text(event.pid), _id_text(event.tid)), len(self.threads))
-
-    def _add(self, events: list[Event], ts: list[msgspec.Raw], dur: list[msgspec.Raw]) -> None:
-        columns, threads = self.columns, self._codes
-        start, fault = nanoseconds(ts)
-        length, dur_fault = nanoseconds(dur)
-        columns.ts.append(start)
-        columns.fault.append(fault)
-        columns.dur.append(length)
-        columns.dur_fault.append(dur_fault)
-        columns.thread.append(np.array([threads[(e.pid, e.tid)] for e in events], np.int32))
-        columns.name.append(pa.array([e.name for e in events], pa.string()))
-        columns.cat.append(pa.array([e.cat for e in events], pa.string()).dictionary_encode())
-        columns.args.append(_raw_text([e.args for e in events]))
-        columns.rows += len(events)
-
-    @property
-    def _codes(self) -> "_ThreadCodes":
-        codes = self.__dict__.get("codes")
-        if codes is None:
-            codes = self.__dict__["codes"] = _ThreadCodes(self.threads)
-        return codes
+    def _add_slices(self, events: list[Event], dur_ns: list[int] | None = None) -> None:
+        self.slices.add(events)
+        if dur_ns is None:
+            dur, fault = nanoseconds([e.dur for e in events])
+        else:
+            dur, fault = np.array(dur_ns, np.int64), np.zeros(len(events), np.int8)
+        self.slices.add_extra("dur", dur)
+        self.slices.add_extra("dur_fault", fault)
 
     # Names of processes and threads.
 
@@ -181,23 +167,18 @@ class _Normaliser:
             if not isinstance(label, str):
                 continue
             if event.name == "process_name":
-                self.process_names[_id_text(event.pid)] = label
+                self.process_names[id_text(event.pid)] = label
             elif event.name == "thread_name":
-                self.thread_names[(_id_text(event.pid), _id_text(event.tid))] = label
+                self.thread_names[(id_text(event.pid), id_text(event.tid))] = label
 
     # From columns to rows.
 
     def _rows(self) -> tuple[Slices, dict[str, pa.Table], int]:
         unfinished = self._pairs()
-        columns = self.columns
-        start = _joined(columns.ts, np.int64)
-        dur = _joined(columns.dur, np.int64)
-        fault = _joined(columns.fault, np.int8)
-        dur_fault = _joined(columns.dur_fault, np.int8)
-        thread = _joined(columns.thread, np.int32)
-        name = pa.chunked_array(columns.name, pa.string())
-        category = pa.chunked_array(columns.cat or [pa.array([], pa.string()).dictionary_encode()])
-        args = pa.chunked_array(columns.args, pa.string())
+        columns = self.slices
+        start, fault = columns.ts, columns.fault
+        dur, dur_fault = columns.extra("dur", np.int64), columns.extra("dur_fault", np.int8)
+        thread, name, category = columns.track, columns.name, columns.category
         # A begin/end pair stands in the columns once and is two raw events.
         weight = np.ones(len(start), np.int64)
         weight[len(start) - self.pair_rows :] = 2
@@ -237,11 +218,13 @@ class _Normaliser:
         self.loaded += int(weight[keep].sum())
 
         spans = _SpanRows()
-        for i in np.flatnonzero(span_rows).tolist():
+        chosen = np.flatnonzero(span_rows)
+        tracks = self.threads.names()
+        for i, args in zip(chosen.tolist(), columns.args.at(chosen), strict=True):
             cat = category[i].as_py()
             spans.add(
-                "unfinished" if endless[i] else span_kind(cat), name[i].as_py(), cat, self._track(int(thread[i])),
-                int(start[i]), None if endless[i] else int(dur[i]), args[i].as_py(),
+                "unfinished" if endless[i] else span_kind(cat), name[i].as_py(), cat, tracks[thread[i]],
+                int(start[i]), None if endless[i] else int(dur[i]), args,
             )  # fmt: skip
         for event, at in unfinished:
             spans.add(
@@ -256,11 +239,10 @@ class _Normaliser:
             "flows": self._flows(origin),
         }
         self.loaded += len(self.others["M"])
-        chosen = np.flatnonzero(slice_rows)
-        everything = len(chosen) == len(start)
-        take = (lambda column: column) if everything else (lambda column: column.take(pa.array(chosen)))
+        mask = pa.array(slice_rows)
         slices = Slices(
-            start[chosen], dur[chosen], thread[chosen], kind[chosen], kinds, take(name), take(category), take(args)
+            start[slice_rows], dur[slice_rows], thread[slice_rows], kind[slice_rows], kinds,
+            name.filter(mask), category.filter(mask), columns.args.filtered(slice_rows),
         )  # fmt: skip
         tables["threads"] = self._thread_table()
         return slices, tables, origin
@@ -273,8 +255,8 @@ class _Normaliser:
         if keep.any():
             return int(start[keep].min())
         events = [e for ph, group in self.others.items() if ph not in "MBE" for e in group]
-        times, fault = nanoseconds([e.ts for e in events])
-        return int(times[fault == 0].min()) if (fault == 0).any() else 0
+        known = [nanoseconds([e.ts for e in events]), *((c.ts, c.fault) for c in (self.instants, self.flows))]
+        return min((int(times[fault == 0].min()) for times, fault in known if (fault == 0).any()), default=0)
 
     def _pairs(self) -> list[tuple[Event, int]]:
         """Turn begin/end pairs into slices; returns what began and never ended."""
@@ -290,7 +272,7 @@ class _Normaliser:
         good = [i for i in np.argsort(times, kind="stable").tolist() if fault[i] == 0]
         begins, dur, ends, stacks = [], [], [], defaultdict(list)  # type: ignore[var-annotated]
         for i in good:
-            stack = stacks[self._thread(marks[i])]
+            stack = stacks[self.threads[(marks[i].pid, marks[i].tid)]]
             if marks[i].ph == "B":
                 stack.append(i)
             elif stack:
@@ -301,8 +283,7 @@ class _Normaliser:
                 self.faults.exclude("end_without_begin", 1, f"such as {marks[i].name!r}")
         events = [_joined_event(marks[b], marks[e]) for b, e in zip(begins, ends, strict=True)]
         if events:
-            self._add(events, [e.ts for e in events], [msgspec.Raw(b"0")] * len(events))
-            self.columns.dur[-1] = np.array(dur, np.int64)
+            self._add_slices(events, dur)
             self.pair_rows = len(events)
         return [(marks[i], int(times[i])) for stack in stacks.values() for i in stack]
 
@@ -310,15 +291,12 @@ class _Normaliser:
         self, category: pa.ChunkedArray, thread: npt.NDArray[np.int32]
     ) -> tuple[npt.NDArray[np.int8], list[str]]:
         kinds = ["operator", "python", "annotation", "kernel", "memcpy", "memset", "other", "span"]
-        encoded = category.unify_dictionaries().combine_chunks()
-        if isinstance(encoded, pa.ChunkedArray):
-            encoded = encoded.chunk(0) if encoded.num_chunks else pa.array([], pa.string()).dictionary_encode()
-        names = encoded.dictionary.to_pylist()
-        codes = encoded.indices.to_numpy()
+        names = category.chunk(0).dictionary.to_pylist()  # the pieces share one dictionary
+        codes = np.concatenate([piece.indices.to_numpy() for piece in category.iterchunks()])
         table = np.array([kinds.index(kind_of(c)) for c in names] or [0], np.int8)
         kind = table[codes] if len(codes) else np.zeros(0, np.int8)
         if "" in names and self.process_names:
-            process = [self.process_names.get(pid, "") for pid, _ in self.threads]
+            process = [self.process_names.get(pid, "") for pid, _ in self.threads.keys_as_text]
             by_thread = np.array([kinds.index(kind_of("", p)) for p in process], np.int8)
             bare = codes == names.index("")
             kind = np.where(bare, by_thread[thread], kind).astype(np.int8)
@@ -370,7 +348,7 @@ class _Normaliser:
             for key, raw in series.items():
                 number = _number(raw)
                 gaps += number is None
-                track.append("/".join(part for part in (_id_text(event.pid), event.name, key) if part))
+                track.append("/".join(part for part in (id_text(event.pid), event.name, key) if part))
                 t_ns.append(at)
                 value.append(number)
                 unit.append(event.name[event.name.rfind("(") + 1 : -1] if event.name.endswith(")") else None)
@@ -386,31 +364,39 @@ class _Normaliser:
         )
 
     def _instants(self, origin: int) -> pa.Table:
-        rows = self._timed(sorted(_OTHER_PHASES - frozenset("ft")), origin)
-        self.loaded += len(rows)
-        return pa.table(
-            {
-                "name": pa.array([e.name for e, _ in rows], pa.string()),
-                "category": pa.array([e.cat or None for e, _ in rows], pa.string()),
-                "track": pa.array([self._event_track(e) for e, _ in rows], pa.string()),
-                "t_ns": pa.array([t for _, t in rows], pa.int64()),
-                "args": pa.array([_text(e.args) for e, _ in rows], pa.string()),
-            }
-        )
+        columns = self.instants
+        common, keep = self._common_columns(columns, origin)
+        return pa.table({**common, "args": columns.args.filtered(keep).whole()})
 
     def _flows(self, origin: int) -> pa.Table:
-        rows = self._timed("stf", origin)
-        self.loaded += len(rows)
-        return pa.table(
-            {
-                "flow_id": pa.array([_flow_id(e) or None for e, _ in rows], pa.string()),
-                "ph": pa.array([e.ph for e, _ in rows], pa.string()),
-                "name": pa.array([e.name for e, _ in rows], pa.string()),
-                "category": pa.array([e.cat or None for e, _ in rows], pa.string()),
-                "track": pa.array([self._event_track(e) for e, _ in rows], pa.string()),
-                "t_ns": pa.array([t for _, t in rows], pa.int64()),
-            }
+        common, keep = self._common_columns(self.flows, origin)
+        own = {"flow_id": self.flows.extra("id", pa.string()), "ph": self.flows.extra("ph", pa.string())}
+        return pa.table({**common, **{name: column.filter(pa.array(keep)) for name, column in own.items()}})
+
+    def _common_columns(self, columns: EventColumns, origin: int) -> tuple[dict[str, Any], npt.NDArray[np.bool_]]:
+        """Name, category, track and time of the events whose time is good, and which those are."""
+        times, fault, name = columns.ts, columns.fault, columns.name
+        far = (fault == 0) & (np.abs(times - origin) >= FARTHEST_NS)
+        for reason, bad in (
+            ("no_timestamp", fault == MISSING),
+            ("unreadable_timestamp", fault == UNREADABLE),
+            ("timestamp_out_of_range", fault == OUT_OF_RANGE),
+            ("far_from_the_rest", far),
+        ):
+            if bad.any():
+                self.faults.exclude(reason, int(bad.sum()), f"such as {name[int(bad.argmax())].as_py()!r}")
+        keep = (fault == 0) & ~far
+        self.loaded += int(keep.sum())
+        mask = pa.array(keep)
+        tracks = pa.DictionaryArray.from_arrays(
+            pa.array(columns.track[keep]), pa.array(self.tracks.names(), pa.string())
         )
+        return {
+            "name": name.filter(mask),
+            "category": _without_empty(columns.category.filter(mask)),
+            "track": tracks,
+            "t_ns": pa.array(times[keep] - origin),
+        }, keep
 
     def _metadata(self, document: dict[str, str]) -> pa.Table:
         key: list[str] = list(document)
@@ -421,10 +407,10 @@ class _Normaliser:
         return pa.table({"key": pa.array(key, pa.string()), "value": pa.array(value, pa.string())})
 
     def _thread_table(self) -> pa.Table:
-        keys = list(self.threads)
+        keys = list(self.threads.keys_as_text)
         return pa.table(
             {
-                "thread_id": pa.array(self.threads.values(), pa.int32()),
+                "thread_id": pa.array(range(len(keys)), pa.int32()),
                 "pid": pa.array([pid for pid, _ in keys], pa.string()),
                 "tid": pa.array([tid for _, tid in keys], pa.string()),
                 "process_name": pa.array([self.process_names.get(pid) for pid, _ in keys], pa.string()),
@@ -433,25 +419,7 @@ class _Normaliser:
         )
 
     def _event_track(self, event: Event) -> str:
-        return f"{_id_text(event.pid)}/{_id_text(event.tid)}"
-
-    def _track(self, thread: int) -> str:
-        if not hasattr(self, "_tracks"):
-            self._tracks = [f"{pid}/{tid}" for pid, tid in self.threads]
-        return self._tracks[thread]
-
-
-class _ThreadCodes(dict[tuple[Any, Any], int]):
-    """Thread number by process and thread id as the trace wrote them; 7 and "7" are one, whatever their type."""
-
-    def __init__(self, threads: dict[tuple[str, str], int]) -> None:
-        super().__init__()
-        self._threads = threads
-
-    def __missing__(self, key: tuple[Any, Any]) -> int:
-        code = self._threads.setdefault((_id_text(key[0]), _id_text(key[1])), len(self._threads))
-        self[key] = code
-        return code
+        return f"{id_text(event.pid)}/{id_text(event.tid)}"
 
 
 class _SpanRows:
@@ -472,14 +440,6 @@ class _SpanRows:
         ).append_column("span_id", pa.array(range(len(self.rows)), pa.int64()))  # fmt: skip
 
 
-def _id_text(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
-
-
 def _flow_id(event: Event) -> str:
     raw = bytes(event.id) or bytes(event.id2)
     return raw.decode(errors="replace").strip('"')
@@ -489,19 +449,10 @@ def _text(raw: msgspec.Raw) -> str | None:
     return bytes(raw).decode(errors="replace") if len(raw) else None
 
 
-def _raw_text(raws: list[msgspec.Raw]) -> pa.Array:
-    """Raw JSON values as an Arrow string column, without an object a row; absent is null."""
-    lengths = np.fromiter(map(len, raws), np.int32, len(raws))
-    offsets = np.zeros(len(raws) + 1, np.int32)
-    np.cumsum(lengths, out=offsets[1:])
-    column = pa.StringArray.from_buffers(len(raws), pa.py_buffer(offsets), pa.py_buffer(b"".join(raws)))
-    if lengths.min(initial=1) == 0:
-        column = pa.compute.if_else(pa.array(lengths > 0), column, pa.scalar(None, pa.string()))
-    return column
-
-
-def _joined(parts: list[npt.NDArray[Any]], dtype: Any) -> npt.NDArray[Any]:
-    return np.concatenate(parts) if parts else np.zeros(0, dtype)
+def _without_empty(column: pa.ChunkedArray) -> pa.Array:
+    """A dictionary column as text, with null for the empty text."""
+    text = column.cast(pa.string())
+    return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
 
 
 def _joined_event(begin: Event, end: Event) -> Event:

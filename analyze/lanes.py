@@ -1,5 +1,7 @@
 """Lanes: tracks on which slices nest legally, so that trace processor keeps every one of them."""
 
+from itertools import pairwise
+
 import numpy as np
 import numpy.typing as npt
 
@@ -16,19 +18,51 @@ def assign_lanes(
     lane of each slice in that order (lanes are numbered over all groups), and how many slices left lane one.
     """
     order = np.lexsort((-dur_ns, start_ns, group))
-    groups = group[order].tolist()
-    starts = start_ns[order].tolist()
-    ends = (start_ns + dur_ns)[order].tolist()
+    groups, starts = group[order], start_ns[order]
+    ends = starts + dur_ns[order]
+    firsts = np.flatnonzero(np.diff(groups, prepend=groups[:1] - 1)).tolist()
     lanes = np.empty(len(order), np.int32)
     next_lane, displaced = 0, 0
-    current: int | None = None
-    stacks: list[list[int]] = []
-    numbers: list[int] = []
-    out = [0] * len(groups)
-    for i, (g, start, end) in enumerate(zip(groups, starts, ends, strict=True)):
-        if g != current:
-            current, stacks, numbers = g, [[]], [next_lane]
+    for first, end in pairwise([*firsts, len(order)]):
+        part = slice(first, end)
+        if _nests(starts[part], ends[part]):
+            lanes[part] = next_lane
             next_lane += 1
+            continue
+        own, used = _first_legal(starts[part].tolist(), ends[part].tolist())
+        lanes[part] = next_lane + own
+        next_lane += used
+        displaced += int(np.count_nonzero(own))
+    return order, lanes, displaced
+
+
+def _nests(starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]) -> bool:
+    """Whether the slices, by begin and longest first, are all disjoint or nested.
+
+    As brackets: they nest if, depth by depth, the k-th to open is the k-th to close.
+    """
+    # Slices without length nest anywhere.
+    long = ends > starts
+    starts, ends = starts[long], ends[long]
+    n = len(starts)
+    if n < 2 or bool((starts[1:] >= ends[:-1]).all()):
+        return True
+    by_end = np.lexsort((-np.arange(n), ends))  # of those that end together the last to open closes first
+    closes = ends[by_end]
+    closed_before_open = np.searchsorted(closes, starts, side="right")
+    depth_of_open = np.arange(n) - closed_before_open
+    opened_before_close = np.searchsorted(starts, closes, side="left")
+    depth_of_close = opened_before_close - np.arange(n) - 1
+    opening = np.argsort(depth_of_open, kind="stable")
+    closing = by_end[np.argsort(depth_of_close, kind="stable")]
+    return bool(np.array_equal(opening, closing))
+
+
+def _first_legal(starts: list[int], ends: list[int]) -> tuple[npt.NDArray[np.int32], int]:
+    """Each slice on the first lane where it is legal; the lanes, and how many there are."""
+    out = np.empty(len(starts), np.int32)
+    stacks: list[list[int]] = [[]]
+    for i, (start, end) in enumerate(zip(starts, ends, strict=True)):
         k = 0
         for stack in stacks:
             # A slice that ended is no parent; one that ends later is; anything between is an overlap.
@@ -40,10 +74,6 @@ def assign_lanes(
         else:
             stack = []
             stacks.append(stack)
-            numbers.append(next_lane)
-            next_lane += 1
         stack.append(end)
-        displaced += k > 0
-        out[i] = numbers[k]
-    lanes[:] = out
-    return order, lanes, displaced
+        out[i] = k
+    return out, len(stacks)

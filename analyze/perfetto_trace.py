@@ -15,6 +15,7 @@ from analyze.categories import kind_of
 from analyze.chrome_trace import NormalisedTrace, Slices
 from analyze.engines import Engine
 from analyze.errors import PhasescopeError
+from analyze.event_columns import TextColumn
 from analyze.event_stream import Faults
 from analyze.store import sql_text
 
@@ -76,7 +77,7 @@ def read_perfetto_trace(stream: BinaryIO, name: str, engine: Engine) -> Normalis
         kinds=_KINDS,
         name=taken["name"],
         category=taken["category"],
-        args=args.take(chosen),
+        args=_text_column(args).filtered(whole),
     )
     notes = []
     if first := len({row["name"] for row in counters.to_pylist() if row["shifted"]}):
@@ -128,6 +129,13 @@ class _Framing:
                 break
             at = base + place + length
         self._next_packet = at
+
+
+def _text_column(text: pa.ChunkedArray) -> TextColumn:
+    column = TextColumn()
+    for piece in text.iterchunks():
+        column.append(piece)
+    return column
 
 
 def _kind(category: str, on_gpu: bool, label: str) -> str:

@@ -125,7 +125,7 @@ def test_arguments_of_begin_and_end_are_joined() -> None:
             {"ph": "E", "name": "a", "ts": 2, "args": {"y": 2}},
         ]
     )
-    assert json.loads(trace.slices.args[0].as_py()) == {"x": 1, "y": 2}
+    assert json.loads(trace.slices.args.whole()[0].as_py()) == {"x": 1, "y": 2}
 
 
 def test_counters_of_pytorch_gpu_rows() -> None:

@@ -19,10 +19,14 @@ def columns(rows: list[tuple[int, int, int]]) -> tuple[np.ndarray, np.ndarray, n
 
 
 def brute_parent(i: int, lane: np.ndarray, rank: np.ndarray, start: np.ndarray, end: np.ndarray) -> int:
-    """The innermost slice of the lane, handed over before i, that still runs when i begins and ends no sooner."""
+    """The innermost slice of the lane, handed over before i, that still runs when i begins and ends no sooner.
+
+    Of slices without length at one time, trace processor puts each into the one before it.
+    """
     holders = [
         j for j in range(len(start))
-        if j != i and lane[j] == lane[i] and rank[j] < rank[i] and end[j] > start[i] and end[j] >= end[i]
+        if j != i and lane[j] == lane[i] and rank[j] < rank[i] and end[j] >= end[i]
+        and (end[j] > start[i] or start[j] == end[j] == start[i])
     ]  # fmt: skip
     return max(holders, key=lambda j: rank[j], default=-1)
 
