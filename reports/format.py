@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from math import floor, log10
 
-THIN = " "  # narrow no-break space: groups thousands and joins a number to its unit, never breaks a line
+THIN = "\u202f"  # narrow no-break space: groups thousands and joins a number to its unit, never breaks a line
 MISSING = "–"
 
 _TIME_UNITS = (("s", 1_000_000_000), ("ms", 1_000_000), ("µs", 1_000), ("ns", 1))

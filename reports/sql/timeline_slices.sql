@@ -37,7 +37,7 @@ WITH near AS (
     FROM slices
     WHERE dur_ns >= resolution_ns
     UNION ALL
-    SELECT side, place_order, any_value(place), level, phase, arg_max(name, dur_ns), min(start_ns), max(start_ns + dur_ns),
+    SELECT side, place_order, any_value(place), level, phase, arg_max(name, {'length': dur_ns, 'name': name}), min(start_ns), max(start_ns + dur_ns),
         count(*), sum(dur_ns) / greatest(max(start_ns + dur_ns) - min(start_ns), 1)
     FROM slices
     WHERE dur_ns < resolution_ns
