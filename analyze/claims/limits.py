@@ -9,8 +9,8 @@ from analyze.claims.model import FAILS, HOLDS, Claim, Decision, Numbers, opened
 
 Resource = Literal["memory", "compute"]
 
-# Nsight Compute's rule (Speed Of Light section): compute and memory both below 60 % of their peak point to latency, that is
-# to work too small or waits; a unit above it is a likely limit.
+# Nsight Compute's rule (Speed Of Light section): compute and memory both below 60 % of their peak point to latency,
+# that is to work too small or to waits; a unit above it is a likely limit.
 BUSY_PERCENT = 60.0
 _SETTLE = (
     "counters of memory bandwidth and arithmetic in this phase: pass counters (Metal limiters on a Mac; on CUDA "

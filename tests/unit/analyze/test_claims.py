@@ -1,0 +1,222 @@
+"""Claims from rows of a store to rows of `claims`."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from analyze import claims
+from tests.unit.analyze.answers import QWEN, Answers
+from tests.unit.analyze.rows import RUN
+
+H200: dict[str, Any] = {
+    "device": "cuda",
+    "device_name": "NVIDIA H200",
+    "dtype": "float16",
+    "new_tokens": 9,
+    "architecture": QWEN,
+}
+
+
+def established(store: Answers) -> dict[str, dict[str, Any]]:
+    claims.establish(store.con, RUN)
+    return {row["claim_id"]: row for row in store.dicts("FROM claims")}
+
+
+def a_gpu_run(**run: Any) -> Answers:
+    """One prefill and eight decode steps, clean and profiled; device rows for half of each decode step."""
+    store = Answers()
+    store.run(**(H200 | run))
+    t = 0
+    for phase, step in [("prefill", 0), *(("decode", n) for n in range(1, 9))]:
+        tokens, cached = (512, 512) if phase == "prefill" else (1, 512 + step)
+        wall, busy = (20_000, 19_000) if phase == "prefill" else (8_000, 4_000)
+        where: dict[str, Any] = {"phase": phase, "step": step, "repeat": 0}
+        counts: dict[str, Any] = {"tokens": tokens, "cached_tokens": cached}
+        store.phase(
+            phase,
+            step,
+            t,
+            wall - 500,
+            cpu_ns=wall // (4 if phase == "prefill" else 1),
+            **{"pass": "clean", "source": "timer"},
+            **counts,
+        )
+        store.phase(phase, step, t, wall, thread_id=1, **{"pass": "profiled"}, **counts)
+        launch = store.call("cudaLaunchKernel", t + 100, 50, step, role="launch", **{"pass": "profiled"}, **where)
+        store.kernel(
+            t + 200, busy, step, launch_op_id=launch, attributed_by="correlation", **{"pass": "profiled"}, **where
+        )
+        copy = store.call(
+            "cudaMemcpyAsync", t + busy + 250, 10, 100 + step, role="copy", **{"pass": "profiled"}, **where
+        )
+        store.kernel(
+            t + busy + 300, 20, 100 + step, launch_op_id=copy, attributed_by="correlation", kind="memcpy", bytes=8,
+            name="Memcpy DtoH (Device -> Pageable)", **{"pass": "profiled"}, **where,
+        )  # fmt: skip
+        store.add(
+            "samples", phase="after_prefill" if phase == "prefill" else "after_decode", step=step, t_ns=t + wall,
+            kv_cache_bytes=28_672 * cached, tensor_bytes=4_000_000_000, driver_bytes=5_000_000_000,
+        )  # fmt: skip
+        store.add("kv_expected", cached_tokens=cached, computed_bytes=28_672 * cached, reason="made up")
+        t += wall + 1_000
+    return store
+
+
+def test_claims_of_a_run_with_device_rows() -> None:
+    rows = established(a_gpu_run())
+    assert {name: row["verdict"] for name, row in rows.items()} == {
+        "prefill_denser": "holds", "decode_picket_fence": "holds", "decode_more_cpu": "holds", "calls": "holds",
+        "profiler_overhead": "holds", "decode_slows": "does not hold", "steps_alike": "holds",
+        "kv_equals_architecture": "holds", "kv_linear": "holds", "driver_flat": "holds", "copies": "holds",
+        "neural_engine": "not established", "allocator_keeps": "holds", "memory_ladder": "holds",
+        "limiter_prefill": "not established", "limiter_decode": "not established",
+    }  # fmt: skip
+    denser = json.loads(rows["prefill_denser"]["numbers"])
+    assert denser["prefill_busy_share"] == pytest.approx(19_020 / 20_000)
+    assert denser["decode_busy_share"] == pytest.approx(4_020 / 8_000)
+    copied = json.loads(rows["copies"]["numbers"])
+    assert (copied["prefill_copies"], copied["decode_copies"], copied["decode_copied_bytes"]) == (1, 8, 64)
+    assert json.loads(rows["copies"]["provenance"])["decode_copied_bytes"] == "measured"
+    fence = json.loads(rows["decode_picket_fence"]["numbers"])
+    assert (fence["successions"], fence["sequential"], fence["with_gap"]) == (7, 7, 7)
+    assert fence["median_gap_ns"] == 8_000 - 4_320 + 1_000 + 200
+    assert rows["limiter_decode"]["evidence"] == "consistent with memory-bound by its shape; no counters"
+    assert rows["limiter_prefill"]["evidence"] == "consistent with compute-bound by its shape; no counters"
+    assert json.loads(rows["kv_linear"]["numbers"])["most_growth_bytes"] == 28_672
+
+
+def test_numbers_have_a_provenance_and_come_from_the_sql_as_it_stands() -> None:
+    store = a_gpu_run()
+    for row in established(store).values():
+        again = store.dicts(row["sql"])
+        shown = json.loads(row["numbers"]) if row["numbers"] else {}
+        assert "$run_id" not in row["sql"]
+        for name, value in shown.items():
+            assert value == again[0][name]
+        graded = json.loads(row["provenance"]) if row["provenance"] else {}
+        assert set(graded) == {name for name, value in shown.items() if not isinstance(value, str)}
+        assert set(graded.values()) <= {"measured", "derived"}
+
+
+def counters(store: Answers, track: str, value: float, pass_: str = "profiled") -> None:
+    store.con.execute(
+        "INSERT INTO counters SELECT run_id, ?, rank, ?, start_ns + dur_ns * n // 8, ?, 'percent' "
+        "FROM phases, range(8) r (n) WHERE pass = 'profiled'",
+        [pass_, track, value],
+    )
+
+
+def test_memory_bound_where_counters_and_shape_agree() -> None:
+    store = a_gpu_run()
+    counters(store, "GPU 0 Counters HBM BW (%)", 88.0)
+    counters(store, "GPU 0 Counters SM Active (%)", 97.0)  # says nothing of arithmetic
+    rows = established(store)
+    assert (rows["limiter_decode"]["verdict"], rows["limiter_prefill"]["verdict"]) == ("holds", "does not hold")
+    numbers = json.loads(rows["limiter_decode"]["numbers"])
+    assert numbers["memory_counter_percent"] == 88
+    assert numbers["counter_samples"] == 64
+    assert numbers["memory_counter"] == "GPU 0 Counters HBM BW (%)"
+    assert "compute_counter" not in numbers
+
+
+def test_idle_bandwidth_contradicts_memory_bound() -> None:
+    store = a_gpu_run()
+    counters(store, "dram__throughput.avg.pct_of_peak_sustained_elapsed", 31.0)
+    row = established(store)["limiter_decode"]
+    assert row["verdict"] == "does not hold"
+    assert "something else is the limit" in row["evidence"]
+
+
+def test_too_few_samples_of_a_counter_are_no_evidence() -> None:
+    store = a_gpu_run()
+    counters(store, "HBM BW (%)", 88.0)
+    store.con.execute("DELETE FROM counters WHERE t_ns > 5000")
+    rows = established(store)
+    assert rows["limiter_prefill"]["verdict"] == "not established"
+    assert rows["limiter_decode"]["verdict"] == "not established"
+
+
+def test_device_rows_that_are_not_attributed_establish_nothing() -> None:
+    store = a_gpu_run()
+    store.con.execute(
+        "UPDATE kernels SET attributed_by = 'unattributed', phase = NULL, step = NULL, launch_op_id = NULL"
+    )
+    rows = established(store)
+    assert (rows["prefill_denser"]["verdict"], rows["decode_picket_fence"]["verdict"]) == ("not established",) * 2
+
+
+def test_encode_times_of_mps_are_no_density() -> None:
+    store = a_gpu_run(device="mps", device_name="Apple M3")
+    store.con.execute("DELETE FROM kernels")
+    rows = established(store)
+    assert (rows["prefill_denser"]["verdict"], rows["decode_picket_fence"]["verdict"]) == ("not established",) * 2
+    assert (rows["copies"]["verdict"], rows["copies"]["claim"]) == (
+        "not established",
+        "No copies between host and device (unified memory)",
+    )
+
+
+def test_energy_of_the_neural_engine() -> None:
+    store = Answers()
+    store.run(device="mps")
+    windows = [
+        {"name": name, "runs": 1, "dur_ns": 5_000_000_000, "energy_mj": {"ane_mj": ane, "gpu_mj": 9000}}
+        for name, ane in (("idle", 0), ("prefill", 0), ("generation", 1))
+    ]
+    store.con.execute(
+        "INSERT INTO passes VALUES ('run', 'energy', 'measured', NULL, ?)", [json.dumps({"windows": windows})]
+    )
+    row = established(store)["neural_engine"]
+    assert row["verdict"] == "holds"
+    assert json.loads(row["numbers"])["generation_ane_mw"] == pytest.approx(0.2)
+    store.con.execute("UPDATE passes SET detail = replace(detail::VARCHAR, '\"ane_mj\": 1', '\"ane_mj\": null')")
+    assert established(store)["neural_engine"]["verdict"] == "not established"
+
+
+def test_kv_bytes_that_differ() -> None:
+    store = a_gpu_run()
+    store.con.execute("UPDATE samples SET kv_cache_bytes = kv_cache_bytes + 1 WHERE step = 3")
+    rows = established(store)
+    assert (rows["kv_equals_architecture"]["verdict"], rows["kv_linear"]["verdict"]) == (
+        "does not hold",
+        "does not hold",
+    )
+    assert json.loads(rows["kv_equals_architecture"]["numbers"])["largest_difference_bytes"] == 1
+
+
+def test_a_lost_call_is_seen() -> None:
+    store = a_gpu_run()
+    store.con.execute("DELETE FROM phases WHERE pass = 'clean' AND step = 5")
+    row = established(store)["calls"]
+    assert row["verdict"] == "does not hold"
+    assert json.loads(row["numbers"])["as_expected"] == 1
+
+
+def test_nothing_is_claimed_of_an_empty_run() -> None:
+    store = Answers()
+    store.run(device=None, dtype=None, batch_size=None)
+    rows = established(store)
+    assert {row["verdict"] for row in rows.values()} == {"not established"}
+    assert {row["numbers"] for row in rows.values()} == {None}
+    assert all(row["settled_by"] for row in rows.values())
+
+
+def test_establishing_again_replaces_and_leaves_other_runs_alone() -> None:
+    store = a_gpu_run()
+    first = established(store)
+    store.con.execute("INSERT INTO claims VALUES ('other', 'calls', 'x', 'holds', NULL, NULL, NULL, NULL, NULL)")
+    claims.establish(store.con, RUN)
+    assert store.rows("SELECT run_id, count(*) FROM claims GROUP BY run_id ORDER BY run_id") == [
+        ("other", 1),
+        (RUN, len(first)),
+    ]
+
+
+def test_a_quote_in_a_run_id() -> None:
+    store = Answers()
+    store.run(run_id="it's")
+    claims.establish(store.con, "it's")
+    assert store.rows("SELECT count(*) FROM claims WHERE run_id = 'it''s'") == [(len(claims.CLAIMS),)]
