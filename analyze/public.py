@@ -28,13 +28,15 @@ _NOBODY = {
 }  # fmt: skip
 # Tables that are there for all runs: pages about several runs are made of them.
 _SMALL = ("runs", "passes", "phases", "samples", "kv_expected", "quality", "claims")
-_EMPTY = ("trace_metadata",)  # a row without key and value says nothing
+# Of what a trace says of itself only these keys, which views read and which name nobody.
+_METADATA = "regexp_matches(t.key, '^(cuda|hip|cupti|roctracer|rocprofiler|nccl)[a-z_]*_version$|^deviceProperties$')"
 _WITHHELD = "(withheld)"
 # The last part of a path stays. RE2 has no lookbehind, hence the group.
 _HOME = r"(?:file://)?(?:[A-Za-z]:)?[\\/](?:home|Users)[\\/][^\s\\/:*?\"<>|()']+"
 _FOLDERS = r"(^|[^\w.:/\\~-])(?:file://)?(?:[A-Za-z]:|~)?(?:[\\/][^\s\\/:*?\"<>|()']+)+[\\/]([^\s\\/])"
 # SGLang's `step[EXTEND bs=4 toks=96]` is one, too.
 _IDENTIFIER = r"[A-Za-z_][\w.:#/()<>=,*&+-]{0,160}(\[[A-Z]+( \w+=\d+)*\])?"
+_KEPT_MACHINE = ("processor", "cores", "gpu_cores", "memory_bytes", "device_memory_bytes")
 _KEPT_WORKLOAD = (
     "device", "dtype", "attention", "logits", "batch_size", "prompt_tokens", "new_tokens", "warmup", "repeat", "seed",
 )  # fmt: skip
@@ -95,12 +97,13 @@ class PublicStore:
         return {table: _select(table, columns, words) for table, columns in _tables(self.con).items()}
 
     @contextlib.contextmanager
-    def run(self, run_id: str) -> Iterator[duckdb.DuckDBPyConnection]:
-        """The connection with all tables of the run with this public id, for as long as the context lasts."""
+    def run(self, *run_ids: str) -> Iterator[duckdb.DuckDBPyConnection]:
+        """The connection with all tables of the runs with these public ids, for as long as the context lasts."""
         large = [table for table in self._selects if table not in _SMALL]
         try:
             for table in large:
-                self.con.execute(f"INSERT INTO {table} BY NAME {self._selects[table]} AND i.run_id = ?", [run_id])
+                wanted = f"{self._selects[table]} AND list_contains(?, i.run_id)"
+                self.con.execute(f"INSERT INTO {table} BY NAME {wanted}", [list(run_ids)])
             yield self.con
         finally:
             for table in large:
@@ -150,7 +153,7 @@ def _private_words(con: duckdb.DuckDBPyConnection, hide: Sequence[str]) -> list[
 
 def _select(table: str, columns: list[tuple[str, str]], words: list[str]) -> str:
     shown = ", ".join(f'{_expression(table, name, kind, words)} AS "{name}"' for name, kind in columns)
-    some = "false" if table in _EMPTY else "true"
+    some = _METADATA if table == "trace_metadata" else "true"
     return f"SELECT {shown} FROM private.main.{table} t JOIN public_ids i ON i.private_id = t.run_id WHERE {some}"
 
 
@@ -161,7 +164,9 @@ def _expression(table: str, column: str, kind: str, words: list[str]) -> str:
     if kind not in ("VARCHAR", "JSON"):
         return name
     if (table, column) == ("runs", "manifest"):
-        return _manifest(name)
+        return _manifest(name, words)
+    if (table, column) == ("passes", "detail"):
+        return _detail(name, words)
     if (table, column) == ("runs", "source"):
         return "t.source_kind"
     if (table, column) == ("runs", "source_sha256"):
@@ -203,7 +208,23 @@ def _identifier(table: str, name: str, words: list[str]) -> str:
     return f"CASE WHEN {looks_safe} THEN {clean} WHEN {name} IS NOT NULL THEN '{_WITHHELD}' END"
 
 
-def _manifest(name: str) -> str:
-    """Of the manifest only the workload's numbers and words."""
-    fields = ", ".join(f"'{key}', {name} -> '$.workload.{key}'" for key in _KEPT_WORKLOAD)
-    return f"CASE WHEN {name} IS NOT NULL THEN json_object('workload', json_object({fields})) END"
+def _manifest(name: str, words: list[str]) -> str:
+    """Of the manifest only the workload, the size of the machine and versions."""
+    workload = _object(name, "workload", _KEPT_WORKLOAD)
+    machine = _object(name, "machine", _KEPT_MACHINE)
+    software = _clean(f"CAST({name} -> '$.software' AS VARCHAR)", words) + "::JSON"
+    version = f"{name} -> '$.phasescope_version'"
+    kept = f"'workload', {workload}, 'machine', {machine}, 'software', {software}, 'phasescope_version', {version}"
+    return f"CASE WHEN {name} IS NOT NULL THEN json_object({kept}) END"
+
+
+def _detail(name: str, words: list[str]) -> str:
+    """Of a pass's detail only what tells that two runs did the same under the same conditions."""
+    conditions = _clean(f"CAST({name} -> '$.conditions' AS VARCHAR)", words) + "::JSON"
+    kept = ", ".join(f"'{key}', {name} -> '$.{key}'" for key in ("prompt_sha256", "generated_sha256", "cpu_threads"))
+    return f"CASE WHEN {name} IS NOT NULL THEN json_object({kept}, 'conditions', {conditions}) END"
+
+
+def _object(name: str, part: str, keys: Sequence[str]) -> str:
+    pairs = ", ".join(f"'{key}', {name} -> '$.{part}.{key}'" for key in keys)
+    return f"json_object({pairs})"

@@ -28,15 +28,26 @@ def environment() -> jinja2.Environment:
     return environment
 
 
-def page(template: str, figures: Iterable[Figure] = (), **values: Any) -> str:
-    """A whole page, with the data of its figures and the scripts that draw them. No request leaves it."""
+def page(
+    template: str,
+    figures: Iterable[Figure] = (),
+    *,
+    more_styles: Iterable[str] = (),
+    more_scripts: Iterable[str] = (),
+    **values: Any,
+) -> str:
+    """A whole page, with the data of its figures and the scripts that draw them. No request leaves it.
+
+    `more_styles`, `more_scripts`: files of `static/` that this page needs beside those that all pages have.
+    """
     figures = list(figures)
     scripts = [embed.vega(), embed.static("page.js")] if figures else [embed.static("page.js")]
+    scripts += [embed.static(name) for name in more_scripts]
     return (
         environment()
         .get_template(template)
         .render(
-            styles=Markup(embed.static("page.css")),
+            styles=Markup("\n".join(embed.static(name) for name in ("page.css", *more_styles))),
             scripts=[Markup(script) for script in scripts],
             policy=embed.policy(scripts),
             figure_data=[(figure.name, Markup(embed.figure(figure))) for figure in figures],
