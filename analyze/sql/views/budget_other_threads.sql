@@ -1,7 +1,6 @@
 -- What the threads beside the budget's own did in each phase. It runs at the same time and adds to no wall time.
 CREATE VIEW budget_other_threads AS
-WITH own AS (SELECT DISTINCT run_id, pass, rank, repeat, phase, step, thread_id FROM time_budget WHERE thread_id IS NOT NULL),
-top_added AS (
+WITH top_added AS (
     SELECT
         o.run_id, o.pass, o.rank, o.repeat, o.phase, o.step, o.thread_id,
         greatest(0, o.start_ns + o.dur_ns - greatest(o.start_ns, coalesce(max(o.start_ns + o.dur_ns) OVER earlier, o.start_ns))) AS added_ns
@@ -14,7 +13,7 @@ top_added AS (
 )
 SELECT t.run_id, t.pass, t.rank, t.repeat, t.phase, t.step, t.thread_id, count(*) AS operators, sum(t.added_ns)::BIGINT AS operator_ns
 FROM top_added t
-JOIN own USING (run_id, pass, rank, repeat, phase, step)
+JOIN phase_threads own USING (run_id, pass, rank, repeat, phase, step)
 WHERE t.thread_id <> own.thread_id
 GROUP BY ALL;
 COMMENT ON VIEW budget_other_threads IS 'Operator time of the other threads during each phase, beside its budget: it runs at the same time and adds to no wall time.';

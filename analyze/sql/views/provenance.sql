@@ -8,7 +8,7 @@ WITH stated (relation, "column", provenance) AS (
         ('roofline', 'peak_bytes_per_s', 'stated'), ('roofline', 'peak_flops_per_s', 'stated'),
         ('ops', 'self_ns', 'derived'), ('ops', 'depth', 'derived'), ('kernels', 'launch_delay_ns', 'derived'),
         ('kv_expected', 'computed_bytes', 'derived'), ('samples', 'process_cpu_percent', 'derived'),
-        ('phase_breakdown', 'wall_ns', 'measured'), ('time_budget', 'wall_ns', 'measured'),
+        ('phase_breakdown', 'wall_ns', 'measured'), ('phase_threads', 'dur_ns', 'measured'), ('time_budget', 'wall_ns', 'measured'),
         ('step_latency', 'min_ns', 'measured'), ('step_latency', 'max_ns', 'measured'),
         ('memory_timeline', 'bytes', 'measured'), ('kv_check', 'measured_bytes', 'measured'),
         ('allocation_timeline', 'change_bytes', 'measured'), ('allocation_timeline', 'allocated_bytes', 'measured'),

@@ -3,42 +3,15 @@
 -- open, whether any operator is, the kind of the outermost operator that has one, and the runtime call inside it. Within each
 -- of these the intervals do not overlap (what starts before an earlier one ends is left out), so a sum is one code.
 CREATE VIEW time_budget AS
-WITH traced AS (
-    SELECT run_id, pass, rank, thread_id, sum(dur_ns) AS busy_ns
-    FROM ops WHERE layer = 'operator' AND depth = 0
-    GROUP BY ALL
-),
-main_thread AS (SELECT run_id, pass, rank, arg_max(thread_id, (busy_ns, -thread_id)) AS thread_id FROM traced GROUP BY ALL),
-device_passes AS (SELECT DISTINCT run_id, pass, rank FROM kernels),
--- the thread of each phase: its own; for a phase that a timer or the whole trace gave, the rank's busiest; none for a range
--- of a device's stream and in a pass without operators
-placed AS (
-    SELECT
-        p.*,
-        CASE
-            WHEN m.run_id IS NULL THEN NULL
-            WHEN p.thread_id IS NOT NULL THEN p.thread_id
-            WHEN p.source IN ('timer', 'whole_trace') THEN m.thread_id
-        END AS thread,
-        coalesce(e.synchronised AND e.established, false) AS idle_known
-    FROM phases p
-    LEFT JOIN main_thread m USING (run_id, pass, rank)
-    LEFT JOIN device_passes d USING (run_id, pass, rank)
-    LEFT JOIN device_extent e USING (run_id, pass, rank, repeat, phase, step)
-    WHERE p.start_ns IS NOT NULL AND p.dur_ns > 0 AND (m.run_id IS NOT NULL OR d.run_id IS NOT NULL)
-),
-open_phases AS (
+WITH open_phases AS (
     SELECT
         *,
-        dense_rank() OVER (ORDER BY run_id, pass, rank, thread) AS lane,
-        row_number() OVER (ORDER BY run_id, pass, rank, thread, start_ns) AS phase_no
-    FROM placed
-    QUALIFY start_ns >= coalesce(max(start_ns + dur_ns) OVER (
-        PARTITION BY run_id, pass, rank, thread ORDER BY start_ns, dur_ns DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-    ), start_ns)
+        dense_rank() OVER (ORDER BY run_id, pass, rank, thread_id) AS lane,
+        row_number() OVER (ORDER BY run_id, pass, rank, thread_id, start_ns) AS phase_no
+    FROM phase_threads
 ),
 lanes AS (
-    SELECT lane, run_id, pass, rank, thread, bool_or(idle_known OR thread IS NULL) AS wants_device,
+    SELECT lane, run_id, pass, rank, thread_id, bool_or(idle_known OR thread_id IS NULL) AS wants_device,
            min(start_ns) AS first_ns, max(start_ns + dur_ns) AS last_ns
     FROM open_phases GROUP BY ALL
 ),
@@ -63,7 +36,7 @@ host AS (
             ELSE r.kind
         END AS kind
     FROM ops o
-    JOIN lanes l ON l.run_id = o.run_id AND l.pass = o.pass AND l.rank = o.rank AND l.thread = o.thread_id
+    JOIN lanes l ON l.run_id = o.run_id AND l.pass = o.pass AND l.rank = o.rank AND l.thread_id = o.thread_id
     LEFT JOIN ruled r ON r.name = o.name
     WHERE o.layer = 'operator' AND o.dur_ns > 0 AND o.start_ns < l.last_ns AND o.start_ns + o.dur_ns > l.first_ns
 ),
@@ -126,10 +99,10 @@ summed AS (
 ),
 parts AS (
     SELECT
-        p.run_id, p.pass, p.rank, p.repeat, p.phase, p.step, p.dur_ns AS wall_ns, p.thread, p.idle_known,
+        p.run_id, p.pass, p.rank, p.repeat, p.phase, p.step, p.dur_ns AS wall_ns, p.thread_id, p.idle_known,
         CASE
-            WHEN p.thread IS NULL AND NOT p.idle_known THEN 'not established'
-            WHEN p.thread IS NULL THEN if(s.device, 'device work', 'device idle')
+            WHEN p.thread_id IS NULL AND NOT p.idle_known THEN 'not established'
+            WHEN p.thread_id IS NULL THEN if(s.device, 'device work', 'device idle')
             WHEN s.call = 1 THEN 'launch'
             WHEN s.call = 2 THEN 'copy'
             WHEN s.call = 3 THEN 'synchronisation'
@@ -144,12 +117,12 @@ parts AS (
     LEFT JOIN kinds k ON k.code = s.kind
 )
 SELECT
-    run_id, pass, rank, repeat, phase, step, thread AS thread_id, wall_ns, part,
+    run_id, pass, rank, repeat, phase, step, thread_id, wall_ns, part,
     sum(ns)::BIGINT AS ns,
     sum(ns) / wall_ns AS share,
     CASE WHEN idle_known THEN coalesce(sum(ns) FILTER (NOT device), 0)::BIGINT END AS device_idle_ns
 FROM parts
-GROUP BY run_id, pass, rank, repeat, phase, step, thread, wall_ns, idle_known, part;
+GROUP BY run_id, pass, rank, repeat, phase, step, thread_id, wall_ns, idle_known, part;
 COMMENT ON VIEW time_budget IS 'Wall time of each phase, split by what its own thread was in: the parts of a phase sum to wall_ns exactly. One row a part with time in it.';
 COMMENT ON COLUMN time_budget.run_id IS 'Run.';
 COMMENT ON COLUMN time_budget.pass IS 'Pass; only passes with operators or device rows. Times of pass profiled explain, they are no latencies.';
