@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from reports import format as fmt
 from reports.queries import Result, Row
 from reports.sections.names import Names
 
+_UNITS: dict[str, Callable[[float], str]] = {
+    "ns": fmt.duration,
+    "bytes": fmt.size,
+    "share": fmt.percent,
+    "percent": lambda value: f"{fmt.significant(value)}{fmt.THIN}%",
+}
 _SIGNS = {"holds": ("✓", "holds"), "does not hold": ("✗", "fails")}
 
 
@@ -23,6 +29,7 @@ class Claim:
     tone: str
     evidence: str | None
     numbers: tuple[tuple[str, str, str], ...]
+    provenance: str
     settled_by: str | None
     sql: Result
 
@@ -34,13 +41,17 @@ def build(results: Mapping[str, Result], names: Names) -> tuple[Claim, ...]:
 
 def _claim(row: Row, number: int, names: Names) -> Claim:
     sign, tone = _SIGNS.get(row["verdict"], ("○", "open"))
+    numbers = _numbers(row, names)
+    ways = {how for _, _, how in numbers}
+    alike = ways.pop() if len(ways) == 1 else ""  # one word for all of them is enough
     return Claim(
         statement=names(row["claim"]),
         verdict=row["verdict"],
         sign=sign,
         tone=tone,
         evidence=names(row["evidence"]),
-        numbers=_numbers(row, names),
+        numbers=tuple((name, value, "" if alike else how) for name, value, how in numbers),
+        provenance=alike,
         settled_by=names(row["settled_by"]),
         sql=Result(f"claim {number + 1}", (row["sql"] or "").strip(), (), ()),
     )
@@ -52,7 +63,7 @@ def _numbers(row: Row, names: Names) -> tuple[tuple[str, str, str], ...]:
     if numbers is None:
         return (("", names(row["numbers"]), ""),) if row["numbers"] else ()
     return tuple(
-        (names(key).replace("_", " "), names(_shown(key, value)), str(provenance.get(key, "")))
+        (names(_without_unit(key)), names(_shown(key, value)), str(provenance.get(key, "")))
         for key, value in numbers.items()
     )
 
@@ -65,13 +76,15 @@ def _object(text: str | None) -> dict[str, object] | None:
     return value if isinstance(value, dict) else None
 
 
+def _without_unit(key: str) -> str:
+    """`median_gap_ns` as `median gap`: the value says the unit."""
+    return " ".join(word for word in key.split("_") if word not in _UNITS)
+
+
 def _shown(key: str, value: object) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return json.dumps(value, ensure_ascii=False)
-    if key.endswith("_ns"):
-        return fmt.duration(value)
-    if key.endswith("_bytes"):
-        return fmt.size(value)
-    return fmt.rate(value)
+    unit = next((word for word in key.split("_") if word in _UNITS), None)
+    return _UNITS[unit](value) if unit else fmt.rate(value)

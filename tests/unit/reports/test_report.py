@@ -11,7 +11,10 @@ from analyze.query import open_store
 from reports.collect import collect
 from reports.commands.report import command
 from reports.format import THIN
+from reports.queries import Result
 from reports.report import ReportData, render, report
+from reports.sections import claims
+from reports.sections.names import Names
 from tests.unit.reports.builder import NASTY, Synthetic, build
 
 FOREIGN = {"source_kind": "chrome_json", "clean": False, "samples": False, "device": None, "weights": None}
@@ -127,6 +130,22 @@ def test_random_weights_and_exclusions_are_marked(data, html):
     assert "random weights" not in html["cpu"]
     assert plain(data["cuda"].quality.banner) == "12 events of 17 292 (< 0.1 %) left out and 3 events repaired"
     assert data["cpu"].quality.banner is None
+
+
+def test_claims_show_numbers_with_units_and_how_they_came_to_be():
+    row = {
+        "claim": "It holds", "verdict": "holds", "evidence": "rows", "sql": "SELECT 1", "settled_by": None,
+        "numbers": '{"median_gap_ns": 743000, "busy_share": 0.952, "cpu_percent": 43.8, "points": 16}',
+        "provenance": json.dumps(dict.fromkeys(("median_gap_ns", "busy_share", "cpu_percent", "points"), "derived")),
+    }  # fmt: skip
+    open_row = {**row, "verdict": "not established", "numbers": "no numbers", "provenance": None}
+    results = {"claims": Result("claims", "", tuple(row), (row, open_row))}
+    shown, open_one = claims.build(results, Names())
+    assert [(name, plain(value)) for name, value, _ in shown.numbers] == [
+        ("median gap", "743 µs"), ("busy", "95.2 %"), ("cpu", "43.8 %"), ("points", "16"),
+    ]  # fmt: skip
+    assert (shown.sign, shown.provenance) == ("✓", "derived")
+    assert (open_one.sign, open_one.tone, open_one.numbers) == ("○", "open", (("", "no numbers", ""),))
 
 
 @pytest.mark.parametrize("name", RUNS)
