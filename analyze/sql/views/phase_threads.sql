@@ -2,8 +2,8 @@
 -- a device's stream and in a pass without operators. A phase that begins inside an earlier one of its thread is left out.
 CREATE VIEW phase_threads AS
 WITH traced AS (
-    SELECT run_id, pass, rank, thread_id, sum(dur_ns) AS busy_ns
-    FROM ops WHERE layer = 'operator' AND depth = 0
+    SELECT run_id, pass, rank, thread_id, sum(self_ns) AS busy_ns
+    FROM ops WHERE layer = 'operator' AND role IS NOT NULL
     GROUP BY ALL
 ),
 main_thread AS (SELECT run_id, pass, rank, arg_max(thread_id, (busy_ns, -thread_id)) AS thread_id FROM traced GROUP BY ALL),

@@ -26,9 +26,12 @@ ruled AS (
     JOIN operator_kinds k ON regexp_full_match(n.name, k.name_pattern)
     GROUP BY ALL
 ),
+-- ranges that mark phases are no operators; what they enclose is at the top
+marks AS (SELECT run_id, op_id FROM ops WHERE layer = 'operator' AND role IS NULL),
 host AS (
     SELECT
         l.lane, o.start_ns, o.start_ns + o.dur_ns AS end_ns, o.depth,
+        o.depth = 0 OR m.op_id IS NOT NULL AS is_top,
         CASE o.role WHEN 'launch' THEN 1 WHEN 'copy' THEN 2 WHEN 'synchronisation' THEN 3 WHEN 'runtime' THEN 4 END AS call,
         CASE
             WHEN o.role <> 'operator' THEN NULL
@@ -38,7 +41,8 @@ host AS (
     FROM ops o
     JOIN lanes l ON l.run_id = o.run_id AND l.pass = o.pass AND l.rank = o.rank AND l.thread_id = o.thread_id
     LEFT JOIN ruled r ON r.name = o.name
-    WHERE o.layer = 'operator' AND o.dur_ns > 0 AND o.start_ns < l.last_ns AND o.start_ns + o.dur_ns > l.first_ns
+    LEFT JOIN marks m ON m.run_id = o.run_id AND m.op_id = o.parent_id
+    WHERE o.layer = 'operator' AND o.role IS NOT NULL AND o.dur_ns > 0 AND o.start_ns < l.last_ns AND o.start_ns + o.dur_ns > l.first_ns
 ),
 kinds AS (
     SELECT kind, (row_number() OVER (ORDER BY kind))::BIGINT AS code
@@ -70,7 +74,7 @@ edges AS (
     SELECT lane, unnest([start_ns, start_ns + dur_ns]) AS t_ns, unnest([phase_no, -phase_no]) AS phase_no, 0 AS open, 0 AS kind, 0 AS call, 0 AS device
     FROM open_phases
     UNION ALL
-    SELECT lane, unnest([start_ns, end_ns]), 0, unnest([1, -1]), 0, 0, 0 FROM host WHERE depth = 0
+    SELECT lane, unnest([start_ns, end_ns]), 0, unnest([1, -1]), 0, 0, 0 FROM host WHERE is_top
     UNION ALL
     SELECT lane, unnest([start_ns, end_ns]), 0, 0, unnest([code, -code]), 0, 0 FROM kind_intervals
     UNION ALL

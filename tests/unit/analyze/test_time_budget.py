@@ -60,7 +60,7 @@ def test_operators_are_cut_at_the_phase_and_other_threads_stand_apart() -> None:
     operator(store, "aten::mm", 110, 10, thread_id=2, depth=1)
     operator(store, "aten::mul", 120, 5, phase=None, step=None)  # by time, not by its phase
     assert parts(store) == {"linear": 20, "other": 5, "between operators": 25}
-    assert store.rows("SELECT thread_id, operators, operator_ns FROM budget_other_threads") == [(2, 1, 40)]
+    assert store.rows("SELECT thread_id, operators, operator_ns FROM budget_other_threads") == [(2, 2, 40)]
 
 
 def test_matmul_is_what_it_calls() -> None:
@@ -71,6 +71,15 @@ def test_matmul_is_what_it_calls() -> None:
     operator(store, "aten::matmul", 10, 10)
     operator(store, "aten::mm", 13, 6, depth=1)
     assert parts(store) == {"other": 8, "attention": 6, "linear": 6}
+
+
+def test_a_range_that_marks_a_phase_is_no_operator() -> None:
+    store = Answers()
+    store.phase("decode", 1, 0, 50, thread_id=1)
+    mark = store.op("execute_model", 0, 50, **DECODE)  # role NULL: its writer gave it no category of its own
+    operator(store, "aten::linear", 10, 20, depth=1, parent_id=mark)
+    operator(store, "aten::mm", 12, 5, depth=2)
+    assert parts(store) == {"linear": 20, "between operators": 30}
 
 
 def test_slices_that_overlap_on_their_thread_still_sum_up() -> None:
