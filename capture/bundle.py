@@ -32,6 +32,7 @@ __all__ = [
     "Architecture",
     "Bundle",
     "BundleWriter",
+    "Calibration",
     "Clock",
     "ClockReading",
     "GateRefused",
@@ -60,6 +61,17 @@ LayerKind = Literal["full", "sliding", "static", "latent", "linear", "shared", "
 
 
 @dataclass
+class Calibration:
+    """Peaks measured on this machine (capture/calibrate.py): bytes read plus written, and operations, a second."""
+
+    copy_bytes_per_s: float
+    matmul_flops_per_s: float
+    dtype: str
+    copy_bytes: int | None = None
+    matmul_size: int | None = None
+
+
+@dataclass
 class Machine:
     """The captured machine, with no name of host or user. memory_bytes is all of its main memory."""
 
@@ -70,6 +82,7 @@ class Machine:
     gpu_cores: int | None = None
     memory_bytes: int | None = None
     device_memory_bytes: int | None = None
+    calibration: Calibration | None = None
 
 
 @dataclass

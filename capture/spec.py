@@ -12,7 +12,10 @@ CLEAN = "clean"
 PROFILED = "profiled"
 PASSES = (CLEAN, PROFILED)
 """Passes that run unless others are asked for."""
-ALL_PASSES = (*PASSES, "memory", "energy", "metal", "signposts", "counters", "opstats", "gputrace")
+CALIBRATION = "calibration"
+ALL_PASSES = (
+    *PASSES, "memory", "energy", "metal", "signposts", "counters", "opstats", "gputrace", CALIBRATION,
+)  # fmt: skip
 """Every pass, in the order in which they run."""
 CACHES = ("dynamic", "static", "fp8", "quanto", "hqq")
 DEVICES = ("auto", "mps", "cuda", "cpu")
