@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from analyze.categories import kind_of, span_kind
 from analyze.errors import PhasescopeError
-from analyze.event_columns import EventColumns, FilteredText, Tracks, id_text
+from analyze.event_columns import EventColumns, FilteredText, Tracks, id_text, raw_text
 from analyze.event_stream import Event, EventStream, Faults
 from analyze.timestamps import MISSING, OUT_OF_RANGE, UNREADABLE, nanoseconds
 
@@ -144,7 +144,7 @@ class _Normaliser:
             elif ph in _FLOW_PHASES:
                 self.flows.add(group, args=False)
                 self.flows.add_extra("ph", pa.array([ph] * len(group), pa.string()))
-                self.flows.add_extra("id", pa.array([_flow_id(e) or None for e in group], pa.string()))
+                self.flows.add_extra("id", raw_text([e.id if len(e.id) else e.id2 for e in group]))
             else:
                 self.others[ph] += group
 
@@ -370,7 +370,8 @@ class _Normaliser:
 
     def _flows(self, origin: int) -> pa.Table:
         common, keep = self._common_columns(self.flows, origin)
-        own = {"flow_id": self.flows.extra("id", pa.string()), "ph": self.flows.extra("ph", pa.string())}
+        flow_id = pc.utf8_trim(self.flows.extra("id", pa.string()), '"')
+        own = {"flow_id": _without_empty(flow_id), "ph": self.flows.extra("ph", pa.string())}
         return pa.table({**common, **{name: column.filter(pa.array(keep)) for name, column in own.items()}})
 
     def _common_columns(self, columns: EventColumns, origin: int) -> tuple[dict[str, Any], npt.NDArray[np.bool_]]:

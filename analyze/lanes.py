@@ -36,6 +36,35 @@ def assign_lanes(
     return order, lanes, displaced
 
 
+def sessions(
+    group: npt.NDArray[np.int32], start_ns: npt.NDArray[np.int64], dur_ns: npt.NDArray[np.int64], slices: int
+) -> list[tuple[int, int]]:
+    """Cut slices in the order of `assign_lanes` into ranges of about `slices` that can be nested one by one.
+
+    A cut lies where a group begins or where nothing of the group is still open; a range is longer where a slice
+    covers more.
+    """
+    n = len(group)
+    if n <= slices:
+        return [(0, n)]
+    changes = np.diff(group, prepend=group[:1] - 1) != 0
+    legal = changes.copy()
+    firsts = np.flatnonzero(changes).tolist()
+    for first, end in pairwise([*firsts, n]):
+        covered = np.maximum.accumulate(start_ns[first:end] + dur_ns[first:end])
+        legal[first + 1 : end] = start_ns[first + 1 : end] >= covered[:-1]
+    places = np.flatnonzero(legal)
+    cuts = [0]
+    while n - cuts[-1] > slices:
+        at = int(np.searchsorted(places, cuts[-1] + slices, side="right")) - 1
+        if places[at] <= cuts[-1]:
+            at += 1
+        if at == len(places):
+            break
+        cuts.append(int(places[at]))
+    return list(pairwise([*cuts, n]))
+
+
 def _nests(starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]) -> bool:
     """Whether the slices, by begin and longest first, are all disjoint or nested.
 

@@ -16,7 +16,7 @@ import duckdb
 from analyze import attribution, claims, phases
 from analyze.bundle_rows import BundleRows, bundle_rows
 from analyze.chrome_trace import NormalisedTrace, read_chrome_trace
-from analyze.engines import open_engine
+from analyze.engines import Engine, open_engine, warm_up
 from analyze.errors import GateRefused, PhasescopeError
 from analyze.grammars import Grammar, load_grammar
 from analyze.perfetto_trace import read_perfetto_trace
@@ -85,6 +85,7 @@ def load(
     """
     options = options or Options()
     grammar = load_grammar(options.rules)
+    warm_up(options.engine, options.trace_processor)
     result = LoadResult()
     groups: list[list[Source]] = []
     for path in sources:
@@ -229,9 +230,11 @@ def _insert(
     pass_: str,
     rank: int,
 ) -> None:
-    with open_engine(options.engine, options.trace_processor, source=trace.name) as engine:  # type: ignore[arg-type]
-        insert_trace(con, trace, engine, run_id=run_id, pass_=pass_, rank=rank)
-        counts.engine, counts.engine_version = engine.name, engine.version
+    def open_(memory64: bool) -> Engine:
+        return open_engine(options.engine, options.trace_processor, memory64=memory64, source=trace.name)  # type: ignore[arg-type]
+
+    engine = insert_trace(con, trace, open_, run_id=run_id, pass_=pass_, rank=rank)
+    counts.engine, counts.engine_version = engine.name, engine.version
     if trace.base_unix_ns is not None:
         con.execute(
             "INSERT INTO trace_metadata VALUES (?, ?, ?, 'phasescope.origin_unix_ns', ?)",

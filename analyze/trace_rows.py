@@ -1,6 +1,7 @@
 """From a normalised trace to rows of the store, inside the transaction of its run."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import duckdb
@@ -11,49 +12,50 @@ import pyarrow as pa
 from analyze.chrome_trace import NormalisedTrace, Slices
 from analyze.engines import Engine
 from analyze.errors import PhasescopeError
-from analyze.lanes import assign_lanes
+from analyze.lanes import assign_lanes, sessions
 from analyze.nesting import Nesting, nest, self_time
 from analyze.store import scalar, sql_text
 
 # A thread may carry slices of several layers; each layer gets lanes of its own.
 _LAYERS = 8
 _DEVICE_LAYER = 3
+# Trace processor's memory grows with the slices it holds, by about 230 bytes each.
+_SLICES_A_SESSION = 1_000_000
+_SLICES_IN_4_GIB = 12_000_000
+
+
+OpenEngine = Callable[[bool], Engine]
 
 
 def insert_trace(
-    con: duckdb.DuckDBPyConnection, trace: NormalisedTrace, engine: Engine, *, run_id: str, pass_: str, rank: int
-) -> None:
+    con: duckdb.DuckDBPyConnection, trace: NormalisedTrace, open_: OpenEngine, *, run_id: str, pass_: str, rank: int
+) -> Engine:
     """Nest the slices through trace processor and insert every row; ids go on from those of the run so far.
 
-    Raises PhasescopeError where trace processor loses or changes anything.
+    `open_` opens an engine, with 64-bit memory where its argument is true. Returns the (closed) engine for its name
+    and version. Raises PhasescopeError where trace processor loses or changes anything.
     """
     slices = trace.slices
-    layer = np.minimum(slices.kind, _DEVICE_LAYER).astype(np.int32)
-    order, lanes, displaced = assign_lanes(slices.thread * _LAYERS + layer, slices.start_ns, slices.dur_ns)
-    nesting = nest(engine, order, lanes, slices.start_ns, slices.dur_ns, trace.name)
-    if displaced:
-        trace.notes.append(
-            ("overlapping_slices", displaced, "slices that partly overlap another of their thread, kept on extra lanes")
-        )
     values: dict[str, Any] = {
         "run_id": run_id,
         "pass": pass_,
         "rank": rank,
         "first_id": _next(con, run_id, "greatest((SELECT max(op_id) FROM ops WHERE run_id = $run_id), "
                           "(SELECT max(kernel_id) FROM kernels WHERE run_id = $run_id))"),
-        "first_thread": _next(con, run_id, "(SELECT max(thread_id) FROM threads WHERE run_id = $run_id)"),
     }  # fmt: skip
+    first_thread = _next(con, run_id, "(SELECT max(thread_id) FROM threads WHERE run_id = $run_id)")
+    rows = _SliceRows(slices)
     con.register("trace_threads", trace.tables["threads"])
-    rows = _SliceRows(slices, nesting)
     try:
-        for name, used, parameters in (
-            ("insert_ops", rows.on_host, values),
-            ("insert_kernels", ~rows.on_host, {k: v for k, v in values.items() if k != "first_thread"}),
-        ):
-            if used.any():
-                con.register("slices", rows.source(used))
-                con.execute(sql_text(f"load/{name}.sql"), parameters)
-                con.unregister("slices")
+        # Trace processor runs outside Python's lock, DuckDB as well.
+        with ThreadPoolExecutor(1, "trace-processor") as pool:
+            nested = pool.submit(_nested, trace, open_)
+            _insert_slices(con, "insert_kernels", rows.source(~rows.on_host), values)
+            for name, table in trace.tables.items():
+                insert_rows(con, name, table, run_id=run_id, pass_=pass_, rank=rank, first_thread=first_thread)
+            nesting, engine = nested.result()
+        rows.nest(nesting)
+        _insert_slices(con, "insert_ops", rows.source(rows.on_host), {**values, "first_thread": first_thread})
         inserted = scalar(
             con,
             "SELECT (SELECT count(*) FROM ops WHERE run_id = $run_id AND op_id >= $first) + "
@@ -64,14 +66,50 @@ def insert_trace(
         con.unregister("trace_threads")
     if inserted != len(slices):
         raise PhasescopeError(f"{trace.name}: {len(slices)} slices gave {inserted} rows; nothing was loaded")
-    for name, rows in trace.tables.items():
-        insert_rows(con, name, rows, run_id=run_id, pass_=pass_, rank=rank, first_thread=values["first_thread"])
+    return engine
+
+
+def _insert_slices(
+    con: duckdb.DuckDBPyConnection, name: str, rows: pa.Table | pa.RecordBatchReader | None, values: dict[str, Any]
+) -> None:
+    if rows is None:
+        return
+    con.register("slices", rows)
+    try:
+        con.execute(sql_text(f"load/{name}.sql"), values)
+    finally:
+        con.unregister("slices")
+
+
+def _nested(trace: NormalisedTrace, open_: OpenEngine) -> tuple[Nesting, Engine]:
+    """The nesting of all slices, by as many engines in turn as keep the memory of each small."""
+    slices = trace.slices
+    layer = np.minimum(slices.kind, _DEVICE_LAYER).astype(np.int32)
+    group = slices.thread * _LAYERS + layer
+    order, lanes, displaced = assign_lanes(group, slices.start_ns, slices.dur_ns)
+    if displaced:
+        trace.notes.append(
+            ("overlapping_slices", displaced, "slices that partly overlap another of their thread, kept on extra lanes")
+        )
+    parts = sessions(group[order], slices.start_ns[order], slices.dur_ns[order], _SLICES_A_SESSION)
+    if len(parts) == 1:
+        with open_(len(order) > _SLICES_IN_4_GIB) as engine:
+            return nest(engine, order, lanes, slices.start_ns, slices.dur_ns, trace.name), engine
+    whole = Nesting(np.full(len(order), -1, np.int64), np.zeros(len(order), np.int32))
+    for first, end in parts:
+        own = order[first:end]
+        with open_(len(own) > _SLICES_IN_4_GIB) as engine:
+            counting = np.arange(len(own), dtype=np.int64)
+            part = nest(engine, counting, lanes[first:end], slices.start_ns[own], slices.dur_ns[own], trace.name)
+        whole.parent[own] = np.where(part.parent >= 0, own[part.parent], -1)
+        whole.depth[own] = part.depth
+    return whole, engine
 
 
 class _SliceRows:
     """Slices with their nesting, as something that DuckDB reads: a table, or batches where arguments lie on disk."""
 
-    def __init__(self, slices: Slices, nesting: Nesting) -> None:
+    def __init__(self, slices: Slices) -> None:
         self.slices = slices
         host = [slices.kinds.index(kind) for kind in ("operator", "python", "annotation")]
         self.on_host = np.isin(slices.kind, host)
@@ -79,20 +117,28 @@ class _SliceRows:
         self.columns = pa.table(
             {
                 "number": pa.array(np.arange(len(slices), dtype=np.int64)),
-                "parent": pa.array(nesting.parent),
-                "depth": pa.array(nesting.depth),
                 "thread": pa.array(slices.thread),
                 "kind": kinds,
                 "name": slices.name,
                 "category": slices.category,
                 "start_ns": pa.array(slices.start_ns),
                 "dur_ns": pa.array(slices.dur_ns),
-                "self_ns": pa.array(self_time(nesting, slices.dur_ns)),
             }
         )
 
-    def source(self, used: npt.NDArray[np.bool_]) -> pa.Table | pa.RecordBatchReader:
-        """The rows that `used` chooses, to be read once."""
+    def nest(self, nesting: Nesting) -> None:
+        """Add what trace processor says."""
+        for name, values in (
+            ("parent", nesting.parent),
+            ("depth", nesting.depth),
+            ("self_ns", self_time(nesting, self.slices.dur_ns)),
+        ):
+            self.columns = self.columns.append_column(name, pa.array(values))
+
+    def source(self, used: npt.NDArray[np.bool_]) -> pa.Table | pa.RecordBatchReader | None:
+        """The rows that `used` chooses, to be read once; None where there are none."""
+        if not used.any():
+            return None
         if self.slices.args.in_memory:
             table = self.columns.append_column("args", self.slices.args.whole())
             return table if used.all() else table.filter(pa.array(used))

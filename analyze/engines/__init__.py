@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+from contextlib import suppress
 from typing import Literal
 
 from analyze.engines.base import Engine, Stat
 from analyze.errors import PhasescopeError
 
-__all__ = ["Engine", "Stat", "open_engine"]
+__all__ = ["Engine", "Stat", "open_engine", "warm_up"]
 
 
 def open_engine(
@@ -39,3 +41,18 @@ def open_engine(
                 "PHASESCOPE_TRACE_PROCESSOR, fetch it with phasescope doctor --fetch, or use --engine wasm."
             )
     return WasmEngine(memory64=memory64, source=source)
+
+
+def warm_up(kind: str = "auto", trace_processor: str | None = None) -> None:
+    """Fetch wasm's compiled module in the background, if `open_engine` would take wasm; faults show there."""
+    from analyze.engines.shell import find_shell
+    from analyze.engines.wasm import compiled
+
+    if kind == "native" or (kind == "auto" and find_shell(trace_processor) is not None):
+        return
+
+    def fetch() -> None:
+        with suppress(Exception):
+            compiled(memory64=False)
+
+    threading.Thread(target=fetch, name="trace-processor-module", daemon=True).start()

@@ -64,6 +64,12 @@ def _compiled(path: Path) -> tuple[wasmtime.Engine, wasmtime.Module]:
     return engine, module
 
 
+def compiled(memory64: bool) -> tuple[wasmtime.Engine, wasmtime.Module]:
+    """The module and the engine it is for: from this process's memory, the user's cache, or compiled now."""
+    with _compiling:
+        return _compiled(wasm_path(memory64))
+
+
 @contextmanager
 def _interrupt_deferred() -> Iterator[None]:
     """Let Ctrl-C take effect after the call: raised inside a host function, ctypes would swallow it."""
@@ -97,8 +103,7 @@ class WasmEngine(Engine):
         self._replies: list[bytes] = []
         self._dead: str | None = None
         self._store: wasmtime.Store | None = None
-        with _compiling:
-            engine, module = _compiled(wasm_path(memory64))
+        engine, module = compiled(memory64)
         self._start(engine, module, memory64, memory_bytes)
         status = self._call(self._rpc("TPM_GET_STATUS"))
         self.version = status.status.human_readable_version

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analyze.engines import open_engine
-from analyze.lanes import assign_lanes
+from analyze.lanes import assign_lanes, sessions
 from analyze.nesting import nest, self_time
 
 SLICES = st.lists(
@@ -92,3 +92,20 @@ def test_epoch_sized_traces_keep_every_nanosecond() -> None:
         nesting = nest(engine, order, lanes, start, dur, "test")
     assert nesting.parent.tolist() == [-1, 0]
     assert self_time(nesting, dur).tolist() == [end - 1, 1]
+
+
+@given(SLICES, st.integers(1, 6))
+def test_sessions_cut_where_nothing_is_open(rows: list[tuple[int, int, int]], size: int) -> None:
+    group, start, dur = columns(rows)
+    order, _, _ = assign_lanes(group, start, dur)
+    parts = sessions(group[order], start[order], dur[order], size)
+    assert [i for first, end in parts for i in range(first, end)] == list(range(len(rows)))
+    for first, end in parts:
+        for i, j in ((i, j) for i in order[:first] for j in order[first:end]):
+            assert group[i] != group[j] or start[i] + dur[i] <= start[j]
+        # No range is longer than it must be: none could be cut again at a place within its size.
+        for cut in range(first + 1, min(first + size, end - 1) + 1 if end - first > size else first):
+            later = [j for j in order[cut:end] if group[j] == group[order[cut]]]
+            assert any(
+                group[i] == group[j] and start[i] + dur[i] > start[j] for i in order[first:cut] for j in later
+            )  # fmt: skip

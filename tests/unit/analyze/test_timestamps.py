@@ -3,11 +3,12 @@
 from decimal import Decimal
 
 import msgspec
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyze.timestamps import MISSING, OUT_OF_RANGE, UNREADABLE, nanoseconds
+from analyze.timestamps import MISSING, OUT_OF_RANGE, UNREADABLE, _one, nanoseconds
 
 
 def raws(*texts: str) -> list[msgspec.Raw]:
@@ -66,3 +67,18 @@ def test_mixed_decimals(texts: list[str]) -> None:
     got, fault = nanoseconds(raws(*texts))
     assert not fault.any()
     assert got.tolist() == [round(Decimal(text) * 1000) for text in texts]
+
+
+ODD = st.sampled_from(
+    ["", "null", "-3.5", "1e3", "1.0005", "[1,2]", '["1","2"]', '"12.5"', '"1 2"', "true", ".", "1..2", "1.2.3"]
+)
+PLAIN = st.decimals(min_value=0, max_value=10**15, places=None, allow_nan=False).map(lambda d: f"{d:f}")
+
+
+@given(st.lists(st.one_of(PLAIN, ODD, st.integers(0, 10**17).map(str)), min_size=1, max_size=30))
+def test_any_column_equals_its_values_one_by_one(texts: list[str]) -> None:
+    """Decimals of any number beside what is no number at all."""
+    got, fault = nanoseconds(raws(*texts))
+    for i, text in enumerate(texts):
+        value = _one(text.encode())
+        assert (int(fault[i]), int(got[i])) == ((int(value), 0) if isinstance(value, np.int8) else (0, value))
