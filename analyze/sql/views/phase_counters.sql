@@ -1,6 +1,6 @@
 -- Hardware counters that tell of a limiting resource, averaged over the samples that fall into each phase.
 CREATE VIEW phase_counters AS
-WITH tracks AS (SELECT DISTINCT track FROM counters),
+WITH tracks AS (SELECT DISTINCT track FROM counters WHERE unit = 'percent' OR regexp_matches(track, '%|pct')),
 known AS (
     SELECT t.track, min(l.resource) AS resource, any_value(l.source) AS source
     FROM tracks t

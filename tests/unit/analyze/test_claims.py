@@ -130,6 +130,36 @@ def test_idle_bandwidth_contradicts_memory_bound() -> None:
     assert "something else is the limit" in row["evidence"]
 
 
+@pytest.mark.parametrize(
+    ("track", "resource"),
+    [
+        ("GPU 0 Counters HBM BW (%)", "memory"),
+        ("dram__throughput.avg.pct_of_peak_sustained_elapsed", "memory"),
+        ("Buffer Read Limiter", "memory"),
+        ("GPU Last Level Cache Limiter", "memory"),
+        ("ALU Limiter", "compute"),
+        ("F16 Limiter", "compute"),
+        ("sm__inst_executed_pipe_tensor.avg.pct_of_peak_sustained_active", "compute"),
+        ("GPU 0 Counters SM Active (%)", None),
+        ("GPU 0 Counters Power (W)", None),
+        ("GPU 0 Counters PCIe (%)", None),
+        ("GPU Read Bandwidth", None),
+    ],
+)
+def test_what_a_counter_tells(track: str, resource: str | None) -> None:
+    store = a_gpu_run()
+    counters(store, track, 50.0)
+    found = {row[0] for row in store.rows("SELECT DISTINCT resource FROM phase_counters")}
+    assert found == ({resource} if resource else set())
+
+
+def test_a_bandwidth_in_bytes_a_second_is_no_percentage() -> None:
+    store = a_gpu_run()
+    counters(store, "Buffer Read Limiter", 88.0)
+    store.con.execute("UPDATE counters SET unit = 'GB/s'")
+    assert store.rows("FROM phase_counters") == []
+
+
 def test_too_few_samples_of_a_counter_are_no_evidence() -> None:
     store = a_gpu_run()
     counters(store, "HBM BW (%)", 88.0)
