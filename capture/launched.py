@@ -6,8 +6,10 @@ stdin and stdout. Closing the socket ends the worker, however the parent died.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -23,6 +25,7 @@ from capture.environment import PROFILING_VARIABLES
 from capture.spec import CaptureSpec
 
 POLL_S = 0.2
+WORKER = "capture.launched_worker"
 # What a launched process needs of the environment: where models lie, and how many threads may run. No secrets.
 PASSED_ON = ("HF_HOME", "HF_HUB_CACHE", "HF_HUB_OFFLINE", "TRANSFORMERS_CACHE", "OMP_NUM_THREADS", "HOME", "PATH")
 
@@ -77,7 +80,7 @@ def run_launched(
         address = str(Path(place) / "s")
         server.bind(address)
         server.listen(1)
-        argv = wrap([sys.executable, "-m", "capture.launched_worker", name, address])
+        argv = wrap([sys.executable, "-m", WORKER, name, address])
         launcher = subprocess.Popen(
             argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=dict(environment), start_new_session=True
         )
@@ -89,18 +92,21 @@ def run_launched(
                 with connection, connection.makefile("rb") as stream:
                     request = {"spec": asdict(spec), "folder": str(folder.resolve())}
                     connection.sendall(json.dumps(request).encode() + b"\n")
-                    _listen(stream, deadline - time.monotonic(), result, heard)
+                    try:
+                        _listen(stream, deadline - time.monotonic(), result, heard)
+                    finally:  # wakes the thread that still reads, and ends the worker
+                        with contextlib.suppress(OSError):
+                            connection.shutdown(socket.SHUT_RDWR)
             try:
                 code = launcher.wait(timeout=max(0.0, deadline - time.monotonic()))
             except subprocess.TimeoutExpired:
-                result.died = (
-                    result.died or f"It took longer than {timeout_s:g} s and was ended; give more with --timeout."
-                )
+                result.died = f"It took longer than {timeout_s:g} s and was ended; give more with --timeout."
             if code is not None and result.final is None and result.died is None:
                 result.died = _death(code)
         finally:
             if launcher.poll() is None:
-                launcher.kill()
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(launcher.pid, signal.SIGKILL)  # a session of its own, made above
             launcher.wait()
         result.log = _read_log(log)
     return result, code

@@ -53,7 +53,10 @@ def _opstats(spec: CaptureSpec, folder: Path, timeout_s: float, on_event: OnEven
         return result
     tables = read_tables(printed)
     missing = [name for name, rows in tables.items() if rows is None]
-    final["detail"] |= {"exit_code": code, "tables": {name: rows and len(rows) for name, rows in tables.items()}}
+    final["detail"] |= {
+        "exit_code": code,
+        "tables": {name: None if rows is None else len(rows) for name, rows in tables.items()},
+    }
     if len(missing) == len(tables):
         final["status"] = "failed"
         final["reason"] = f"PyTorch printed none of its tables when the process ended (exit code {code})."

@@ -162,10 +162,10 @@ def _export_all(
 def _export_table(xctrace: Xctrace, trace: Path, folder: Path, schema: str, pid: int) -> dict[str, Any]:
     """Export a table, once more if it came out cut; keep it only when it is whole, whatever the exit code."""
     raw = trace.parent / f"{schema}.xml"
-    note: str | None = None
     attempts = 0
     while attempts < 2:
         attempts += 1
+        note: str | None = None
         code, said = export(table_argv(xctrace, trace, schema), raw)
         check = check_export(raw, pid)
         if check.whole and check.tables:
