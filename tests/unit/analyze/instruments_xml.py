@@ -95,4 +95,4 @@ def store(data: InstrumentsData, run_id: str = "r") -> duckdb.DuckDBPyConnection
     return connection
 
 
-VIEWS = ("busy", "share", "bursts", "host", "signposts")
+VIEWS = ("busy", "share", "bursts", "host", "signposts", "gates", "trust")

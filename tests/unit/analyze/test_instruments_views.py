@@ -3,12 +3,13 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import analyze
 from analyze.instruments.clock import PassClock
-from tests.unit.analyze.instruments_xml import gpu_table, opener, process, read, store, table
+from tests.unit.analyze.instruments_xml import GPU_COLUMNS, gpu_table, opener, process, read, store, table
 from tests.unit.analyze.test_instruments_load import TOC, time_info
 
 INTERVALS = st.lists(
@@ -20,7 +21,7 @@ def brute(intervals: list[tuple[int, int]]) -> int:
     return len({t for start, dur in intervals for t in range(start, start + dur)})
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(INTERVALS)
 def test_busy_is_a_union(intervals: list[tuple[int, int, int | None]]) -> None:
     connection = store(read(gpu_table(intervals), TOC))
@@ -157,3 +158,87 @@ def test_signposts_by_name() -> None:
 def test_helpers_open_anew() -> None:
     open_it = opener(b"x")
     assert (open_it().read(), open_it().read()) == (b"x", b"x")
+
+
+def gates(connection: Any) -> dict[str, tuple[str, Any, Any]]:
+    rows = connection.execute("SELECT gate, verdict, measured, expected FROM metal_gates").fetchall()
+    return {gate: (verdict, measured, expected) for gate, verdict, measured, expected in rows}
+
+
+def gated_run(
+    dispatches: int = 3, seen: int = 3, span: int = 1000, active: int = 1030, clean: int = 1050, target: int = 42
+) -> Any:
+    """A pass of which everything can be tested: a probe at 100..200, then prefill at 1000..2000."""
+    probe = [(100 + 30 * number, 10, 42) for number in range(seen)]
+    gpu = table(
+        "metal-gpu-intervals",
+        [*GPU_COLUMNS, ("encoder-id", "metal-command-buffer-id")],
+        [
+            f"<start-time>{start}</start-time><duration>{dur}</duration><sentinel/><sentinel/>{process(pid)}"
+            f"<metal-command-buffer-id>{start}</metal-command-buffer-id>"
+            for start, dur, pid in [*probe, (1000, span, 42)]
+        ],
+    )
+    states = table(
+        "metal-gpu-state-intervals",
+        [("start", "start-time"), ("duration", "duration"), ("state", "gpu-state")],
+        [f"<start-time>0</start-time><duration>{active}</duration><gpu-state>Active</gpu-state>"],
+        2,
+    )
+    clock = PassClock(1, 1_000_000_000)
+    connection = store(read(gpu, states, time_info(24_000_000), pass_clock=clock, target_pid=target))
+    detail = f'{{"probe": {{"dispatches": {dispatches}, "start_ns": 90, "dur_ns": 110}}}}'
+    connection.execute("INSERT INTO passes VALUES ('r', 'metal', 'measured', NULL, ?)", [detail])
+    for pass_, dur_ns in (("metal", 1000), ("clean", clean)):
+        connection.execute(
+            "INSERT INTO phases BY NAME SELECT 'r' AS run_id, ? AS pass, 0 AS rank, 0 AS repeat, 'prefill' AS phase, "
+            "0 AS step, 1000 AS start_ns, ? AS dur_ns, 8 AS tokens, 'timer' AS source",
+            [pass_, dur_ns],
+        )
+    sql = Path(analyze.__path__[0]) / "sql" / "instruments_attribution.sql"
+    connection.execute(sql.read_text(), {"run_id": "r"})
+    return connection
+
+
+def test_all_gates_hold() -> None:
+    connection = gated_run()
+    assert gates(connection) == {
+        "process captured": ("holds", 4, None),
+        "clocks joined": ("holds", 1, 0),
+        "probe dispatches": ("holds", 3, 3),
+        "union is the state table's active time": ("holds", 1030, 1030),
+        "GPU span of prefill is its timer": ("holds", 1000, 1000),
+        "prefill as fast as in pass clean": ("holds", 1000, 1050),
+    }
+    assert connection.execute("SELECT verdict, failed, open FROM metal_trust").fetchall() == [
+        ("established", None, None)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "gate", "numbers"),
+    [
+        ({"seen": 2, "active": 1020}, "probe dispatches", (2, 3)),
+        ({"seen": 0, "active": 1000}, "probe dispatches", (0, 3)),
+        ({"span": 980, "active": 1010}, "GPU span of prefill is its timer", (980, 1000)),
+        ({"active": 1040}, "union is the state table's active time", (1030, 1040)),
+        ({"clean": 850}, "prefill as fast as in pass clean", (1000, 850)),
+    ],
+)
+def test_a_failed_gate_takes_the_trust_away(change: dict[str, int], gate: str, numbers: tuple[int, int]) -> None:
+    connection = gated_run(**change)
+    assert gates(connection)[gate] == ("does not hold", *numbers)
+    assert connection.execute("SELECT verdict, failed FROM metal_trust").fetchall() == [("not established", gate)]
+
+
+def test_a_process_that_was_not_captured_establishes_nothing() -> None:
+    connection = gated_run(target=4711)
+    assert gates(connection)["process captured"] == ("does not hold", 0, None)
+    assert connection.execute("SELECT verdict FROM metal_trust").fetchall() == [("not established",)]
+
+
+def test_what_cannot_be_tested_stays_open() -> None:
+    connection = store(read(gpu_table([(0, 5, 42)]), TOC))
+    assert connection.execute("SELECT verdict, failed, open FROM metal_trust").fetchall() == [
+        ("partly established", None, "clocks joined; probe dispatches; union is the state table's active time")
+    ]
