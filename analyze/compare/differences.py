@@ -133,13 +133,11 @@ def conditions(side: Side) -> dict[str, str]:
 
 def busy_elsewhere(side: Side) -> str | None:
     """Why a side's clean latencies are not its own, if so: on cpu a process that computes has a core to itself."""
-    for run in side.runs:
-        if run.run["device"] != "cpu":
-            continue
-        for phase in ("prefill", "decode"):
-            shares = run.per_repeat(phase, "cpu_percent")
-            if shares and median(shares) < LEAST_CPU_PERCENT:
-                return f"in {phase} its process had only {median(shares):.0f} % of one core"
+    runs = [run for run in side.runs if run.run["device"] == "cpu"]
+    for phase in ("prefill", "decode"):
+        shares = [median(percents) for run in runs if (percents := run.per_repeat(phase, "cpu_percent"))]
+        if shares and median(shares) < LEAST_CPU_PERCENT:
+            return f"in {phase} its process had only {median(shares):.0f} % of one core"
     return None
 
 

@@ -6,8 +6,9 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
-from capture.errors import PhasescopeError
+from capture.errors import PhasescopeError, UsageError
 
 if TYPE_CHECKING:
     from capture.run import Progress
@@ -81,13 +82,17 @@ def _pass_names(context: click.Context, parameter: click.Parameter, value: str) 
 @click.option("--dims-only", is_flag=True, help="Profiled pass: of shapes keep dimensions, not strides, types, values.")
 @click.option("--profile-memory/--no-profile-memory", default=True, help="Profiled pass: record allocations.")
 @click.option("--counters-template", metavar="FILE", help="Pass counters: a .tracetemplate that selects counters.")
+@click.option("--calibrate", is_flag=True, help="Also measure what this machine reaches, for the roofline.")
 @click.option("--label", metavar="TEXT", help="A name for the run, for tables and reports.")
 @click.option("--zip", is_flag=True, help="Write the bundle as one zip.")
 @click.option("--force", is_flag=True, help="Replace a bundle that is there already.")
 @click.option(
     "--timeout", "timeout_s", default=3600.0, show_default=True, metavar="SECONDS", help="Longest time for a pass."
 )
-def command(**options: Any) -> None:
+@click.option("--against", metavar="BUNDLE", help="Take turns (A B B A) with this bundle's settings: a fair pair.")
+@click.option("--turns", default=3, show_default=True, help="With --against: how often to go through A B B A.")
+@click.pass_context
+def command(context: click.Context, against: str | None, turns: int, **options: Any) -> None:
     """Capture a generation of MODEL into a bundle.
 
     MODEL is a Hub id, a local folder, a .gguf file, or random:NAME for exact shapes with random weights, where NAME
@@ -95,10 +100,17 @@ def command(**options: Any) -> None:
 
     The clean pass measures latencies with no profiler at work; the profiled pass explains them.
 
+    With --against, DIR gets the folders baseline and candidate for `phasescope compare`: what the call leaves at its
+    default is then as in BUNDLE, and only what it names is different in the candidate.
+
     \b
     Example:
       phasescope capture Qwen/Qwen2.5-1.5B-Instruct --prompt-tokens 512 --new-tokens 32 --out runs/qwen
+      phasescope capture Qwen/Qwen2.5-1.5B-Instruct --against runs/qwen --attention eager --out runs/pair
     """
+    if against is not None:
+        _against(context, against, turns, options)
+        return
     from capture.run import capture
 
     show = _Show()
@@ -109,3 +121,29 @@ def command(**options: Any) -> None:
     click.echo(f"Wrote {result.path}")
     if result.problems:
         raise PhasescopeError(f"{result.path} is not complete: {' '.join(result.problems)}")
+
+
+def _against(context: click.Context, baseline: str, turns: int, options: dict[str, Any]) -> None:
+    from capture.against import PairProgress, capture_against
+
+    named = {name for name in options if context.get_parameter_source(name) is not ParameterSource.DEFAULT}
+    if "zip" in named:
+        raise UsageError("--against writes a folder of bundles; leave --zip away.")
+    given = {name: value for name, value in options.items() if name in named and name != "model"}
+    show, shown = _Show(), 0
+
+    def tell(progress: PairProgress) -> None:
+        nonlocal shown
+        if progress.number != shown:
+            show.close()
+            shown = progress.number
+            click.echo(f"{progress.side}, run {progress.number} of {progress.total}", err=True)
+        show(progress.capture)
+
+    try:
+        result = capture_against(options["model"], baseline, given.pop("out"), turns=turns, on_progress=tell, **given)
+    finally:
+        show.close()
+    click.echo(f"Wrote {result.baseline} and {result.candidate}")
+    if result.problems:
+        raise PhasescopeError(f"{result.baseline.parent} is not complete: {' '.join(result.problems)}")
