@@ -1,9 +1,11 @@
 -- The work of each decode step as one burst, from its first row to its last: whether bursts follow one after the other, with gaps.
 -- Rows of the device where they are attributed, else operators when the CPU is the device.
+-- Rows of a recording that failed one of its gates (metal_trust) are left out.
 WITH pieces AS (
     SELECT k.pass, k.rank, k.repeat, k.step, 'device rows' AS basis, k.start_ns, k.start_ns + k.dur_ns AS end_ns
     FROM kernels k
     JOIN device_extent e USING (run_id, pass, rank, repeat, phase, step)
+    ANTI JOIN (SELECT run_id, pass, rank FROM metal_trust WHERE run_id = $run_id AND verdict = 'not established') t USING (run_id, pass, rank)
     WHERE k.run_id = $run_id AND k.phase = 'decode' AND e.established
     UNION ALL
     SELECT o.pass, o.rank, o.repeat, o.step, 'operators', o.start_ns, o.start_ns + o.dur_ns

@@ -1,4 +1,5 @@
 -- What the shape of prefill says (roofline) beside what hardware counters say, in per cent of the peaks.
+-- Rows of a recording that failed one of its gates (metal_trust) are left out.
 WITH shape AS (
     SELECT
         if(count(DISTINCT bound) = 1, any_value(bound), NULL) AS bound,
@@ -19,6 +20,7 @@ counted AS (
         arg_max(track, mean_percent) FILTER (resource = 'compute') AS compute_counter,
         min(samples) AS counter_samples
     FROM phase_counters
+    ANTI JOIN (SELECT run_id, pass, rank FROM metal_trust WHERE run_id = $run_id AND verdict = 'not established') t USING (run_id, pass, rank)
     WHERE run_id = $run_id AND phase = 'prefill' AND samples >= 5
 )
 SELECT * FROM shape, counted

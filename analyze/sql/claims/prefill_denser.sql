@@ -1,5 +1,6 @@
 -- Share of the wall time in which work ran: on the device where its rows are attributed, else in operators when the CPU is the device.
 -- The call of prefill with the lowest share against the 95th percentile of the decode steps.
+-- Rows of a recording that failed one of its gates (metal_trust) are left out.
 WITH shares AS (
     SELECT
         b.pass, b.phase,
@@ -8,6 +9,7 @@ WITH shares AS (
     FROM phase_breakdown b
     JOIN runs r USING (run_id)
     LEFT JOIN device_extent e USING (run_id, pass, rank, repeat, phase, step)
+    ANTI JOIN (SELECT run_id, pass, rank FROM metal_trust WHERE run_id = $run_id AND verdict = 'not established') t USING (run_id, pass, rank)
     WHERE b.run_id = $run_id AND b.phase IN ('prefill', 'decode') AND b.wall_ns > 0
         AND ((b.device_idle_ns IS NOT NULL AND e.synchronised) OR (r.device = 'cpu' AND b.operator_ns IS NOT NULL))
 ),

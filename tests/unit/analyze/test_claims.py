@@ -189,6 +189,21 @@ def test_encode_times_of_mps_are_no_density() -> None:
     )
 
 
+def test_a_recording_that_failed_a_gate_establishes_nothing() -> None:
+    store = a_gpu_run()
+    counters(store, "HBM BW (%)", 88.0)
+    before = established(store)
+    assert [before[name]["verdict"] for name in ("prefill_denser", "decode_picket_fence", "limiter_decode")] == [
+        "holds"
+    ] * 3
+    trust = "SELECT 'run' AS run_id, 'profiled' AS pass, 0 AS rank, 'not established' AS verdict"
+    store.con.execute("DROP VIEW metal_trust")
+    store.con.execute(f"CREATE VIEW metal_trust AS {trust}, 'probe dispatches' AS failed")
+    after = established(store)
+    for name in ("prefill_denser", "decode_picket_fence", "limiter_decode"):
+        assert after[name]["verdict"] == "not established"
+
+
 def test_energy_of_the_neural_engine() -> None:
     store = Answers()
     store.run(device="mps")
