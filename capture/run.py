@@ -7,7 +7,7 @@ import importlib.metadata
 import os
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -17,22 +17,25 @@ import msgspec
 from capture.bundle import (
     Architecture,
     BundleWriter,
+    Calibration,
     Clock,
     Machine,
     Manifest,
     Model,
     PassRecord,
     Workload,
+    is_bundle,
     new_run_id,
     write_then_rename,
     zip_bundle,
 )
-from capture.child import ChildResult, run_child
+from capture.child import ChildResult
 from capture.environment import PROFILING_VARIABLES
 from capture.errors import PhasescopeError, UsageError
+from capture.launchers import start_pass
 from capture.machine import machine_facts, software_versions
 from capture.models import resolve_model
-from capture.spec import PASSES, CaptureSpec
+from capture.spec import CALIBRATION, PASSES, CaptureSpec
 
 LOG_NAME = "worker.log"
 # Metal prints a fault of a command buffer and goes on as if nothing were: what follows is not to be trusted.
@@ -80,6 +83,8 @@ def capture(
     record_shapes: bool = True,
     dims_only: bool = False,
     profile_memory: bool = True,
+    counters_template: str | None = None,
+    calibrate: bool = False,
     label: str | None = None,
     zip: bool = False,
     force: bool = False,
@@ -107,28 +112,47 @@ def capture(
         seed=seed,
         prompt=prompt,
         layers=layers,
-        passes=list(passes),
+        passes=[*passes, *([CALIBRATION] if calibrate and CALIBRATION not in passes else [])],
         with_stack=with_stack,
         record_shapes=record_shapes,
         dims_only=dims_only,
         profile_memory=profile_memory,
+        counters_template=counters_template,
     )
     spec.check()
     folder, zipped = _places(Path(out), zip)
     if zipped is not None and zipped.exists() and not force:
         raise PhasescopeError(f"Will not overwrite {zipped}; give another --out, or --force if it may be replaced.")
-    writer = BundleWriter.create(folder, _first_manifest(spec, label), force=force)
-    try:
-        problems = _run_passes(spec, writer, timeout_s, on_progress or (lambda progress: None))
-    except BaseException:
-        if not any(each.status == "measured" for each in writer.manifest.passes):
-            shutil.rmtree(folder, ignore_errors=True)
-        raise
+    with _put_aside(folder, force):
+        writer = BundleWriter.create(folder, _first_manifest(spec, label), force=force)
+        try:
+            problems = _run_passes(spec, writer, timeout_s, on_progress or (lambda progress: None))
+        except BaseException:
+            if not any(each.status == "measured" for each in writer.manifest.passes):
+                shutil.rmtree(folder, ignore_errors=True)
+            raise
     if zipped is None:
         return CaptureResult(folder, writer.manifest, problems)
     zip_bundle(folder, zipped, force=force)
     shutil.rmtree(folder)
     return CaptureResult(zipped, writer.manifest, problems)
+
+
+@contextlib.contextmanager
+def _put_aside(folder: Path, force: bool) -> Iterator[None]:
+    """With force, keep a bundle that is at `folder` until the new one has something measured to put there."""
+    if not force or not is_bundle(folder):
+        yield
+        return
+    aside = folder.with_name(f".{folder.name}.{os.getpid()}.replaced")
+    folder.rename(aside)
+    try:
+        yield
+    finally:
+        if folder.exists():
+            shutil.rmtree(aside)
+        else:
+            aside.rename(folder)
 
 
 def _places(out: Path, zipped: bool) -> tuple[Path, Path | None]:
@@ -184,7 +208,7 @@ def _run_passes(
                 on_progress(Progress(name, event["done"], event["total"], event["what"]))
 
         try:
-            result = run_child(name, spec, writer.folder / name, timeout_s, on_event)
+            result = start_pass(name, spec, writer.folder / name, timeout_s, on_event)
         except KeyboardInterrupt:
             record.reason = "The capture was interrupted while this pass ran."
             writer.record(record)
@@ -196,7 +220,9 @@ def _run_passes(
         with write_then_rename(writer.folder / name / LOG_NAME) as stream:
             stream.write(result.log.encode())
         record = writer.record(_record(name, result))
-        if record.status == "measured":
+        if name == CALIBRATION and record.status == "measured":
+            writer.manifest.machine.calibration = msgspec.convert(record.detail, Calibration)
+        elif record.status == "measured":
             # The word that was asked for gives way to the class that was seen.
             writer.manifest.workload.cache = record.detail.get("cache_class", spec.cache)
         else:
@@ -206,7 +232,9 @@ def _run_passes(
 
 
 def _take_facts(manifest: Manifest, facts: dict[str, Any]) -> None:
+    calibration = manifest.machine.calibration
     manifest.machine = msgspec.convert(facts["machine"], Machine)
+    manifest.machine.calibration = calibration
     manifest.software = facts["software"]
     manifest.architecture = msgspec.convert(facts["architecture"], Architecture)
     for name in ("device", "dtype", "attention", "prompt_tokens"):

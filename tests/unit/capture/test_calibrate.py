@@ -1,11 +1,14 @@
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
 from capture import calibrate as module
-from capture.bundle import Calibration
+from capture import run
+from capture.bundle import Calibration, open_bundle
 from capture.calibrate import best_ns, calibrate
+from capture.child import ChildResult
 from capture.devices import device_of
 from capture.errors import PhasescopeError
 
@@ -45,3 +48,39 @@ def test_no_room_is_a_sentence(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(torch, "ones", full)
     with pytest.raises(PhasescopeError, match=r"needs 1024 MiB on device cpu.*leave out --calibrate"):
         calibrate(device_of("cpu"), torch.float32)
+
+
+def test_the_manifest_keeps_it_through_later_passes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    found = {
+        "copy_bytes_per_s": 2e10,
+        "matmul_flops_per_s": 1e11,
+        "dtype": "float32",
+        "copy_bytes": 8,
+        "matmul_size": 4,
+    }
+    facts = {
+        "event": "facts", "machine": {"device_name": "made up"}, "software": {}, "architecture": {}, "device": "cpu",
+        "dtype": "float32", "attention": "sdpa", "prompt_tokens": 4,
+    }  # fmt: skip
+    asked: list[str] = []
+
+    def pretend(name: str, spec: Any, folder: Path, timeout_s: float, on_event: Any) -> ChildResult:
+        asked.append(name)
+        on_event(facts)
+        detail = found if name == "calibration" else {"cache_class": "DynamicCache"}
+        return ChildResult(1, {"event": "done", "status": "measured", "reason": None, "detail": dict(detail)}, facts)
+
+    monkeypatch.setattr(run, "start_pass", pretend)
+    result = run.capture("random:llama-tiny", tmp_path / "b", prompt_tokens=4, new_tokens=2, calibrate=True)
+    assert asked == ["clean", "profiled", "calibration"]
+    with open_bundle(tmp_path / "b") as bundle:
+        calibration = bundle.manifest.machine.calibration
+        assert calibration is not None
+        assert (calibration.copy_bytes_per_s, calibration.matmul_flops_per_s, calibration.dtype) == (
+            2e10,
+            1e11,
+            "float32",
+        )
+    assert result.manifest.workload.cache == "DynamicCache"
+    run._take_facts(result.manifest, facts)  # the next pass tells of the machine again
+    assert result.manifest.machine.calibration == calibration
