@@ -93,6 +93,16 @@ def size(value: Number | None, unit: tuple[str, int] | None = None) -> str:
     return f"{number}{THIN}{name}"
 
 
+def scaled(value: Number | None, unit: str) -> str:
+    """A large amount in decimal thousands of `unit`: 27.2 GFLOP, 2.04 TB/s."""
+    if value is None:
+        return MISSING
+    for prefix, factor in (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if abs(value) >= factor:
+            return f"{significant(value / factor)}{THIN}{prefix}{unit}"
+    return f"{significant(value)}{THIN}{unit}"
+
+
 def percent(share: Number | None, digits: int = 3) -> str:
     """A share (0 to 1) as per cent. Parts below a thousandth are said to be so, not rounded to nothing."""
     if share is None:

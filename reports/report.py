@@ -14,7 +14,20 @@ from reports.collect import collect
 from reports.figure import Figure
 from reports.page import page
 from reports.queries import Result
-from reports.sections import answer, budget, claims, glance, host, kv, memory, operators, quality, steps, timeline
+from reports.sections import (
+    answer,
+    budget,
+    claims,
+    glance,
+    host,
+    kv,
+    memory,
+    operators,
+    quality,
+    roofline,
+    steps,
+    timeline,
+)
 from reports.sections.names import Names
 from reports.tables import Table
 
@@ -38,6 +51,7 @@ class ReportData:
     kv: kv.KvCache | None
     memory: memory.Memory | None
     host: Table | None
+    roofline: roofline.Roofline | None
     operators: Table | None
     kernels: Table | None
     quality: quality.Quality
@@ -65,6 +79,7 @@ class ReportData:
             kv=kv.build(results, names),
             memory=memory.build(results),
             host=host.build(results),
+            roofline=roofline.build(results),
             operators=operators.build_operators(results, names),
             kernels=operators.build_kernels(results, names),
             quality=quality.build(results, names),
@@ -81,6 +96,8 @@ class ReportData:
             yield from (figure for figure in (self.kv.growth, self.kv.difference) if figure)
         if self.memory:
             yield from (panel.figure for panel in self.memory.panels if panel.figure)
+        if self.roofline and self.roofline.figure:
+            yield self.roofline.figure
 
 
 def render(data: ReportData) -> str:

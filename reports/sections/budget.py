@@ -9,13 +9,20 @@ from reports import format as fmt
 from reports.queries import Result, Row
 from reports.tables import Cell, Column, Table, number, word
 
-_HOST_PARTS = (
-    ("operators_ns", "operators", "phase"),
-    ("waiting_ns", "waiting for the device", "waiting"),
-    ("between_ns", "between operators", "host"),
-)
+# What the phase's thread was in, in drawing order, with its colour: kinds of operators are shades of the phase's own.
+_KINDS = ("linear", "attention", "norm", "embedding", "cache update", "sampling", "copy", "other")
+_PARTS = {
+    **dict.fromkeys(_KINDS, "phase"),
+    "launch": "launch",
+    "runtime": "launch",
+    "synchronisation": "waiting",
+    "between operators": "host",
+    "device work": "device",
+    "device idle": "idle",
+    "not established": "unknown",
+}
 _DEVICE_PARTS = (("device_busy_ns", "device busy", "device"), ("device_idle_ns", "device idle", "idle"))
-_NOTHING_DONE = ("between operators", "device idle")
+_NOTHING_DONE = {"between operators", "device idle", "not established"}
 _CAUSES = {
     "host": "the host had not launched yet",
     "launch": "launched, not begun",
@@ -33,6 +40,7 @@ class Segment:
     tone: str
     ns: float
     share: float
+    tint: int = 0  # 0 to 2: neighbours of one colour differ
 
     @property
     def percent(self) -> str:
@@ -74,70 +82,104 @@ def main_pass(results: Mapping[str, Result]) -> str | None:
 
 
 def build(results: Mapping[str, Result]) -> Budget | None:
-    """None where no pass recorded operators or device work."""
+    """None where no pass recorded operators or device work inside a phase."""
     chosen = main_pass(results)
-    rows = [row for row in results["breakdown"] if row["pass"] == chosen]
-    bars = [bar for row in rows for bar in (_bar(row, "host", _HOST_PARTS), _bar(row, "device", _DEVICE_PARTS)) if bar]
+    bars = []
+    for row in (row for row in results["breakdown"] if row["pass"] == chosen):
+        split = [part for part in results["time_budget"] if (part["pass"], part["phase"]) == (chosen, row["phase"])]
+        bars += [bar for bar in (_host_bar(row, split), _device_bar(row)) if bar]
     if not bars or chosen is None:
         return None
-    present = {segment.label: segment.tone for bar in bars for segment in bar.segments if segment.ns > 0}
-    legend = []
-    phases = {bar.phase for bar in bars}
-    both = "prefill-decode" if {"prefill", "decode"} <= phases else min(phases)
-    for _, label, tone in (*_HOST_PARTS, *_DEVICE_PARTS):
-        if label in present:
-            legend.append((label, both if tone == "phase" else tone))
-    mps = results["run"].one()["device"] == "mps" and chosen == "profiled"
-    return Budget(tuple(bars), tuple(legend), _table(bars, results["breakdown"]), _causes(results, chosen), mps, chosen)
+    return Budget(
+        bars=tuple(bars),
+        legend=_legend(bars),
+        table=_table(bars, (results["time_budget"], results["breakdown"])),
+        causes=_causes(results, chosen),
+        encode_time=results["run"].one()["device"] == "mps" and chosen == "profiled",
+        pass_name=chosen,
+    )
 
 
-def _bar(row: Row, side: str, parts: tuple[tuple[str, str, str], ...]) -> Bar | None:
-    values = [(label, row["phase"] if tone == "phase" else tone, row[key]) for key, label, tone in parts]
-    if any(ns is None for _, _, ns in values):
+def _host_bar(row: Row, split: list[Row]) -> Bar | None:
+    whole = sum(part["ns"] for part in split)
+    if not whole or {part["part"] for part in split} <= _NOTHING_DONE:
+        return None  # no operator of the phase's thread lies inside: nothing to divide
+    segments = []
+    for part in split:
+        tone = _PARTS.get(part["part"], "unknown")
+        tint = _KINDS.index(part["part"]) % 3 if tone == "phase" else 0
+        label = "waiting for the device" if part["part"] == "synchronisation" else part["part"]
+        tone = row["phase"] if tone == "phase" else tone
+        segments.append(Segment(label, tone, part["ns"], part["ns"] / whole, tint))
+    return Bar(row["phase"], "host", fmt.duration(whole), fmt.plural(split[0]["calls"], "call"), tuple(segments))
+
+
+def _device_bar(row: Row) -> Bar | None:
+    values = [(label, tone, row[key]) for key, label, tone in _DEVICE_PARTS]
+    if any(ns is None for _, _, ns in values) or not row["device_busy_ns"]:
         return None
     whole = sum(ns for _, _, ns in values)
-    if not whole or not any(ns for label, _, ns in values if label not in _NOTHING_DONE):
-        return None  # no operator of the phase's thread, or no device row, lies inside: nothing to divide
     segments = tuple(Segment(label, tone, ns, ns / whole) for label, tone, ns in values)
-    return Bar(row["phase"], side, fmt.duration(whole), fmt.plural(row["calls"], "call"), segments)
+    return Bar(row["phase"], "device", fmt.duration(whole), fmt.plural(row["calls"], "call"), segments)
 
 
-def _table(bars: list[Bar], breakdown: Result) -> Table:
+def _legend(bars: list[Bar]) -> tuple[tuple[str, str], ...]:
+    phases = {bar.phase for bar in bars}
+    present = {segment.tone for bar in bars for segment in bar.segments if segment.ns > 0}
+    both = "prefill-decode" if {"prefill", "decode"} <= phases else min(phases)
+    words = {
+        "launch": "launch and runtime calls",
+        "waiting": "waiting for the device",
+        "host": "between operators: Python and framework",
+        "device": "device busy",
+        "idle": "device idle",
+    }
+    operators = [("operators, a shade a kind", both)] if present & phases else []
+    return (*operators, *((label, tone) for tone, label in words.items() if tone in present))
+
+
+def _table(bars: list[Bar], sql: tuple[Result, ...]) -> Table:
+    """Parts down, phases across, and under each side's parts their sum."""
+    phases = list(dict.fromkeys(bar.phase for bar in bars))
     rows: list[tuple[Cell, ...]] = []
-    for bar in bars:
-        for segment in bar.segments:
-            rows.append(
-                (
-                    word(bar.phase),
-                    word(bar.side),
-                    word(segment.label),
-                    number(segment.ns, fmt.count(segment.ns)),
-                    number(segment.ns, fmt.milliseconds(segment.ns)),
-                    number(segment.share, segment.percent, segment.share, segment.tone),
-                )
-            )
-        whole = sum(segment.ns for segment in bar.segments)
-        rows.append(
-            (
-                word(bar.phase),
-                word(bar.side),
-                word("whole"),
-                number(whole, fmt.count(whole)),
-                number(whole, fmt.milliseconds(whole)),
-                number(1.0, fmt.percent(1)),
-            )
-        )
-    columns = (
-        Column("phase"),
-        Column("seen from"),
-        Column("part"),
-        Column("time", "ns", True),
-        Column("time", "ms", True),
-        Column("share", "%", True),
-    )
-    return Table(
-        "budget-table", "The same parts in numbers: the mean call of each phase.", columns, tuple(rows), (breakdown,)
-    )
+    for side in ("host", "device"):
+        found = {bar.phase: bar for bar in bars if bar.side == side}
+        order = [*_PARTS, "waiting for the device", *(label for _, label, _ in _DEVICE_PARTS)]
+        labels = {segment.label for bar in found.values() for segment in bar.segments}
+        for label in sorted(labels, key=order.index):
+            cells = [word(label), word(side)]
+            for phase in phases:
+                segments = found[phase].segments if phase in found else ()
+                cells += _part(next((segment for segment in segments if segment.label == label), None))
+            rows.append(tuple(cells))
+        if found:
+            whole = [word("whole"), word(side)]
+            for phase in phases:
+                whole += _whole(found.get(phase))
+            rows.append(tuple(whole))
+    columns = [Column("part"), Column("seen from")]
+    for phase in phases:
+        columns += [Column("time", unit, True, phase, phase) for unit in ("ns", "ms")]
+        columns.append(Column("share", "%", True, phase, phase))
+    caption = "The same parts in numbers: the mean call of each phase."
+    return Table("budget-table", caption, tuple(columns), tuple(rows), sql)
+
+
+def _part(segment: Segment | None) -> list[Cell]:
+    if segment is None:
+        return [Cell(fmt.MISSING)] * 3
+    return [
+        number(segment.ns, fmt.count(segment.ns)),
+        number(segment.ns, fmt.milliseconds(segment.ns)),
+        number(segment.share, segment.percent, segment.share, segment.tone),
+    ]
+
+
+def _whole(bar: Bar | None) -> list[Cell]:
+    if bar is None:
+        return [Cell(fmt.MISSING)] * 3
+    ns = sum(segment.ns for segment in bar.segments)
+    return [number(ns, fmt.count(ns)), number(ns, fmt.milliseconds(ns)), number(1.0, fmt.percent(1))]
 
 
 def _causes(results: Mapping[str, Result], chosen: str) -> Table | None:

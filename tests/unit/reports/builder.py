@@ -63,6 +63,20 @@ class Synthetic:
         return 23_040 * self.batch_size
 
 
+# The GPU's name is a real one, so that the peaks in analyze/machines.toml are found; nothing was measured on it.
+_DEVICE_NAMES = {"cpu": "made-up processor", "cuda": "NVIDIA A100-SXM4-80GB", "mps": "made-up chip"}
+
+
+def _architecture(what: Synthetic) -> dict:
+    """Sizes of a SmolLM2-135M, whose parameters they make up when there are 30 layers."""
+    layer = {"kind": "full", "kv_heads": 3, "key_dim": 64, "value_dim": 64}
+    return {
+        "model_type": "llama", "layers": what.layers, "hidden_size": 576, "heads": 9, "kv_heads": 3, "head_dim": 64,
+        "intermediate_size": 1536, "vocab_size": 49152, "parameters": 134_515_008, "weight_bytes": 538_060_032,
+        "tied_embeddings": True, "kv_element_bytes": 4, "kv_layers": [layer] * what.layers,
+    }  # fmt: skip
+
+
 @dataclass
 class _Rows:
     phases: list[dict] = field(default_factory=list)
@@ -82,7 +96,8 @@ def build(path: Path, *runs: Synthetic) -> Path:
 def _insert(connection: duckdb.DuckDBPyConnection, table: str, rows: list[dict]) -> None:
     if not rows:
         return
-    batch = pa.Table.from_pylist(rows)
+    keys = {key: None for row in rows for key in row}  # Arrow would take the columns of the first row alone
+    batch = pa.Table.from_pylist([{**keys, **row} for row in rows])
     connection.register("batch", batch)
     connection.execute(f"INSERT INTO {table} BY NAME FROM batch")
     connection.unregister("batch")
@@ -107,7 +122,7 @@ def _insert_run(connection: duckdb.DuckDBPyConnection, what: Synthetic, number: 
         "model": what.model if bundle else None,
         "weights": what.weights,
         "device": what.device,
-        "device_name": "made-up processor" if what.device else None,
+        "device_name": _DEVICE_NAMES.get(what.device or ""),
         "dtype": what.dtype if bundle else None,
         "attention": "sdpa" if bundle else None,
         "cache": "DynamicCache" if bundle else None,
@@ -128,9 +143,7 @@ def _insert_run(connection: duckdb.DuckDBPyConnection, what: Synthetic, number: 
         "raw_events": loaded + what.excluded,
         "loaded_events": loaded,
         "excluded_events": what.excluded,
-        "architecture": json.dumps({"parameters": 134_515_008, "layers": what.layers, "weight_bytes": 538_060_032})
-        if bundle
-        else None,
+        "architecture": json.dumps(_architecture(what)) if bundle else None,
         "manifest": json.dumps({"workload": {"warmup": 1, "repeat": what.repeats}}) if bundle else None,
     }
     _insert(connection, "runs", [run])

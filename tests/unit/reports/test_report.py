@@ -98,6 +98,26 @@ def test_parts_of_a_call_sum_to_the_whole(data):
             assert all(segment.ns >= 0 for segment in bar.segments)
 
 
+def test_budget_names_kinds_of_operators(data):
+    host = [bar for bar in data["cuda"].budget.bars if bar.side == "host"]
+    labels = [segment.label for segment in host[1].segments]
+    assert [bar.phase for bar in host] == ["prefill", "decode"]
+    assert labels[:2] == ["linear", "attention"]
+    assert {"launch", "between operators"} <= set(labels)
+    assert not any(bar.side == "device" for bar in data["cpu"].budget.bars)
+
+
+def test_roofline_needs_peaks_for_its_chart_and_says_so(data):
+    assert "no peaks" in data["cpu"].roofline.reason.lower()
+    assert data["cpu"].roofline.figure is None
+    assert len(data["cpu"].roofline.table.rows) == 3  # prefill, the first decode step, the last
+    roof = data["cuda"].roofline.figure.data["roof"]
+    assert roof[1]["rate"] == roof[2]["rate"] == 1.95e13
+    assert roof[1]["intensity"] == pytest.approx(1.95e13 / 2.039e12)
+    assert data["cuda"].roofline.peaks[0].startswith(f"2.04{THIN}TB/s, published (A100 SXM 80 GB")
+    assert data["foreign"].roofline is None
+
+
 def test_kv_is_compared_or_left_open(data):
     assert data["cpu"].kv.verdict == "equal"
     assert data["cpu"].kv.finding.startswith("Every one of 16 measured points")
