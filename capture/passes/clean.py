@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from capture.clock import read_clocks
+from capture.conditions import over_time, read_conditions
 from capture.environment import tracing_hooks
 from capture.passes.common import PassContext, PassOutcome, start_clock, workload_detail, write_timings
 from capture.recorder import Recorder
@@ -22,6 +23,7 @@ def run(context: PassContext) -> PassOutcome:
     if _profiler_on() or tracing_hooks():
         what = "PyTorch's profiler" if _profiler_on() else " and ".join(tracing_hooks())
         return PassOutcome("refused", clock, f"{what} is at work in this process, so its times would not be clean.")
+    before = read_conditions()
     context.warm_up(total)
     for repeat in range(context.spec.repeat):
         context.report(context.spec.warmup + repeat, total, "measured")
@@ -31,4 +33,5 @@ def run(context: PassContext) -> PassOutcome:
     if _profiler_on():
         return PassOutcome("refused", clock, "PyTorch's profiler was switched on while the pass ran.")
     write_timings(context.folder / "timings.jsonl", recorder.timings, clock.start.monotonic_ns)
-    return PassOutcome("measured", clock, detail=workload_detail(context, result))
+    detail = workload_detail(context, result) | {"conditions": over_time(before, read_conditions())}
+    return PassOutcome("measured", clock, detail=detail)

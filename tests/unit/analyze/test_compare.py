@@ -140,6 +140,17 @@ def test_thermal_states_are_compared():
     assert "not at its nominal thermal state" in both.comparability.reasons[0]
 
 
+def test_conditions_that_the_clean_passes_wrote_down_are_compared():
+    a, b = clean("a"), clean("b")
+    a.rows["passes"][0]["conditions"] = '{"power_source": "mains", "low_power_mode": "off"}'
+    b.rows["passes"][0]["conditions"] = '{"power_source": "battery", "low_power_mode": "off"}'
+    found = compare_sides(side(a), side(b))
+    assert [(d.kind, d.what, d.a, d.b) for d in found.differences] == [
+        ("conditions", "power source", "mains", "battery")
+    ]
+    assert found.comparability.reasons == ("other conditions: power source",)
+
+
 def test_counts_are_exact_and_readings_of_the_process_are_not():
     def run(name, kernels, resident, peak=None):
         memory = [{"counter": "resident", "bytes": resident, "generations": 1}]

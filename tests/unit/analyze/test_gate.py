@@ -1,8 +1,14 @@
 """Gates: what they read, what they refuse, what they leave open."""
 
+import re
+import tomllib
+from dataclasses import fields, replace
+from pathlib import Path
+
 import pytest
 
 from analyze.compare import compare_sides
+from analyze.compare.metrics import METRICS
 from analyze.errors import GateRefused, UsageError
 from analyze.gate import Policy, evaluate, load_policy, parse_condition, share, side_problems
 from tests.unit.analyze.comparing import facts, part, side
@@ -204,6 +210,18 @@ def test_policy_files_that_are_not_understood_name_the_file(tmp_path, text, sent
 def test_a_policy_that_is_not_there(tmp_path):
     with pytest.raises(UsageError, match=r"cannot be read \(No such file"):
         load_policy(tmp_path / "none.toml")
+
+
+def test_metrics_and_settings_are_documented(tmp_path):
+    text = (Path(__file__).parents[3] / "docs" / "gating.md").read_text()
+    counted = {"operators_per_step", "launches_per_step", "kernels_per_step"}  # documented as `_per_step`
+    assert [name for name in METRICS if f"`{name}`" not in text and name not in counted] == []
+    assert [field.name for field in fields(Policy) if f"\n{field.name} = " not in text] == []
+    policy = re.search(r"```toml\n(.*?)```", text, re.DOTALL)[1]
+    default = replace(Policy(), fail_on=tuple(tomllib.loads(policy)["gate"]["fail_on"]))
+    path = tmp_path / "gate.toml"
+    path.write_text(policy)
+    assert load_policy(path) == default
 
 
 def test_shares():
