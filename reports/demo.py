@@ -13,10 +13,6 @@ from analyze.errors import PhasescopeError
 
 # Sized so that two cores are done within four minutes: loading the model takes most of it.
 PROMPT_TOKENS, NEW_TOKENS, WARMUP, REPEAT = 256, 32, 1, 5
-PROMPT = (
-    "Explain to an engineer who tunes inference, step by step and with numbers, where the time goes when a language "
-    "model reads a prompt and then writes its answer one token after another."
-)
 
 
 @dataclass(frozen=True)
