@@ -24,6 +24,7 @@ class _Show:
 
     def __call__(self, progress: Progress) -> None:
         if not self._terminal or not progress.total:
+            self.close()
             step = f" {progress.done + 1}/{progress.total}" if progress.total else ""
             click.echo(f"{progress.pass_name}:{step} {progress.what}", err=True)
             return

@@ -54,6 +54,7 @@ FAMILIES = [
     ("gpt_neox", {"num_key_value_heads": None}, "full"),
     ("gpt2", GPT2, "full"),
     ("opt", {"ffn_dim": 96, "word_embed_proj_dim": 64}, "full"),
+    ("gemma4_text", {"vocab_size_per_layer_input": 199, "hidden_size_per_layer_input": 16}, "sliding"),
     ("deepseek_v3", LATENT, "latent"),
     ("deepseek_v2", LATENT, "latent"),
 ]
