@@ -63,7 +63,6 @@ def demo(
         new_tokens=NEW_TOKENS,
         warmup=WARMUP,
         repeat=REPEAT,
-        prompt=PROMPT,
         label="demo",
         force=True,
         on_progress=on_capture,
