@@ -122,19 +122,23 @@ class PublicStore:
 
 
 def _tables(con: duckdb.DuckDBPyConnection) -> dict[str, list[tuple[str, str]]]:
-    """Columns of every table that holds rows of runs; the others are reference facts of this version."""
+    """Columns of every table that holds rows of runs, as far as this version knows them, with their types.
+
+    Tables without a run_id are reference facts of this version and are not taken from the store.
+    """
     tables: dict[str, list[tuple[str, str]]] = {}
     for table, column, kind in con.execute(
         "SELECT table_name, column_name, data_type FROM duckdb_columns() c JOIN duckdb_tables() t "
         "USING (database_name, schema_name, table_name) WHERE database_name = 'private' "
-        "ORDER BY table_name, column_index"
+        "AND (table_name, column_name) IN (SELECT (table_name, column_name) FROM duckdb_columns() "
+        "WHERE database_name = 'memory') ORDER BY table_name, column_index"
     ).fetchall():
         tables.setdefault(table, []).append((column, kind))
     return {table: columns for table, columns in tables.items() if "run_id" in dict(columns)}
 
 
 def _private_words(con: duckdb.DuckDBPyConnection, hide: Sequence[str]) -> list[str]:
-    """This machine's host and user, hosts that traces name, and what the caller wants hidden."""
+    """This machine's host and user, those that traces and manifests name, and what the caller wants hidden."""
     found = {platform.node(), platform.node().split(".")[0]}
     with contextlib.suppress(OSError, KeyError):  # a user without a name has none to hide
         found.add(getpass.getuser())
@@ -142,7 +146,10 @@ def _private_words(con: duckdb.DuckDBPyConnection, hide: Sequence[str]) -> list[
     for (source,) in con.execute("SELECT source FROM private.main.runs").fetchall():
         found.update(match[1] for match in re.finditer(r"([^\s/\\]+?)_\d+\.\d+\.pt\.trace\.json", source))
     hosts = con.execute(
-        "SELECT DISTINCT value FROM private.main.trace_metadata WHERE regexp_matches(key, '(?i)host|user')"
+        "SELECT value FROM private.main.trace_metadata WHERE regexp_matches(key, '(?i)host|user') UNION SELECT "
+        r"unnest(regexp_extract_all(text, '[\\/](?:home|Users)[\\/]+([^\\/\s\"]+)', 1)) FROM ("
+        "SELECT manifest::VARCHAR AS text FROM private.main.runs UNION ALL "
+        "SELECT value FROM private.main.trace_metadata)"
     ).fetchall()
     found.update(str(value).strip('"') for (value,) in hosts if value)
     found = {
@@ -215,16 +222,22 @@ def _manifest(name: str, words: list[str]) -> str:
     software = _clean(f"CAST({name} -> '$.software' AS VARCHAR)", words) + "::JSON"
     version = f"{name} -> '$.phasescope_version'"
     kept = f"'workload', {workload}, 'machine', {machine}, 'software', {software}, 'phasescope_version', {version}"
-    return f"CASE WHEN {name} IS NOT NULL THEN json_object({kept}) END"
+    return f"CASE WHEN {name} IS NOT NULL THEN {_without_nulls(kept)} END"
 
 
 def _detail(name: str, words: list[str]) -> str:
     """Of a pass's detail only what tells that two runs did the same under the same conditions."""
     conditions = _clean(f"CAST({name} -> '$.conditions' AS VARCHAR)", words) + "::JSON"
     kept = ", ".join(f"'{key}', {name} -> '$.{key}'" for key in ("prompt_sha256", "generated_sha256", "cpu_threads"))
-    return f"CASE WHEN {name} IS NOT NULL THEN json_object({kept}, 'conditions', {conditions}) END"
+    kept += f", 'conditions', {conditions}"
+    return f"CASE WHEN {name} IS NOT NULL THEN {_without_nulls(kept)} END"
 
 
 def _object(name: str, part: str, keys: Sequence[str]) -> str:
     pairs = ", ".join(f"'{key}', {name} -> '$.{part}.{key}'" for key in keys)
     return f"json_object({pairs})"
+
+
+def _without_nulls(members: str) -> str:
+    """An object without its null members, which a merge patch (RFC 7396) leaves out: what is not known is not there."""
+    return f"json_merge_patch('{{}}', json_object({members}))"

@@ -94,13 +94,13 @@ def build(series: Row, results: dict[str, Result]) -> Scaling:
     )
 
 
-def _around(estimate: float | None, low: float | None, high: float | None) -> str:
-    if estimate is None:
-        return "not established (one length)"
-    shown = fmt.significant(estimate)
+def _exponent(estimate: float, low: float | None, high: float | None) -> str:
     if low is None or high is None:
-        return f"{shown}, without an interval (two lengths)"
-    return f"{shown} (95{fmt.THIN}% interval {fmt.significant(low)} to {fmt.significant(high)})"
+        return f"{fmt.significant(estimate)}, without an interval from two lengths"
+    bounds = f"95{fmt.THIN}% interval {fmt.significant(low)} to {fmt.significant(high)}"
+    if low <= 0 <= high:
+        return f"not established ({bounds} holds 0: noise hides it)"
+    return f"{fmt.significant(estimate)} ({bounds})"
 
 
 def _prefill(results: dict[str, Result], batches: list[int]) -> Part:
@@ -136,7 +136,7 @@ def _prefill(results: dict[str, Result], batches: list[int]) -> Part:
         )
         if fit["exponent"] is None:
             continue
-        findings.append(f"batch {fit['batch_size']}: {_around(fit['exponent'], low, high)}")
+        findings.append(f"batch {fit['batch_size']}: {_exponent(fit['exponent'], low, high)}")
         for step in range(17):
             share = step / 16
             tokens = fit["shortest_tokens"] * (fit["longest_tokens"] / fit["shortest_tokens"]) ** share
@@ -144,16 +144,16 @@ def _prefill(results: dict[str, Result], batches: list[int]) -> Part:
             label = f"batch {fit['batch_size']}: n^{fmt.significant(fit['exponent'])}" if step == 16 else ""
             lines.append({"batch": str(fit["batch_size"]), "tokens": tokens, "value": value, "label": label})
     finding = (
-        "Prefill grows like the prompt length to the power of " + "; ".join(findings) + "."
+        "Exponent with which prefill grows with the prompt length: " + "; ".join(findings) + "."
         if findings
-        else "No exponent: every batch size has one prompt length."
+        else "No exponent of prefill: every batch size has one prompt length."
     )
     table = Table(
         id="scaling-prefill-table",
         caption="The fitted power law of each batch size. 1 is linear in the prompt, 2 quadratic; it says nothing "
         "beyond the lengths it was fitted to.",
         columns=(
-            Column("batch", numeric=True), Column("runs", numeric=True), Column("prompt tokens"),
+            Column("batch"), Column("runs", numeric=True), Column("prompt tokens"),
             Column("exponent", numeric=True), Column("95 % interval"), Column("R²", numeric=True),
         ),
         rows=tuple(rows),
@@ -204,12 +204,12 @@ def _decode(results: dict[str, Result], batches: list[int]) -> Part | None:
         for tokens in (fit["shortest_tokens"], fit["longest_tokens"]):
             value = (fit["ns_at_empty_cache"] + slope * tokens) / size
             lines.append({"batch": str(fit["batch_size"]), "tokens": tokens, "value": value})
-    finding = "A decode step grows, " + "; ".join(findings) + "." if findings else "One context a batch size: no slope."
+    finding = "What the cache adds to a decode step: " + "; ".join(findings) + "." if findings else ""
     table = Table(
         id="scaling-decode-table",
         caption="What the cache adds to a decode step: the slope of a straight line through the runs, a run a point.",
         columns=(
-            Column("batch", numeric=True), Column("runs", numeric=True),
+            Column("batch"), Column("runs", numeric=True),
             Column("for 1 000 cached tokens", numeric=True),
             Column("95 % interval"), Column("R²", numeric=True),
         ),
@@ -257,7 +257,7 @@ def _kv(results: dict[str, Result], batches: list[int]) -> Part | None:
         id="scaling-kv-table",
         caption="Measured and computed bytes over the batch, after prefill and after the last step of each run.",
         columns=(
-            Column("batch", numeric=True), Column("cached tokens", numeric=True), Column("after"),
+            Column("batch"), Column("cached tokens", numeric=True), Column("after"),
             Column("measured", "bytes", numeric=True), Column("computed", "bytes", numeric=True), Column("verdict"),
         ),
         rows=tuple(
@@ -303,7 +303,7 @@ def _headroom(result: Result) -> Part:
         caption="What the driver held at most, against the working set that the system recommends or the device's "
         "memory.",
         columns=(
-            Column("batch", numeric=True), Column("prompt tokens", numeric=True), Column("driver", numeric=True),
+            Column("batch"), Column("prompt tokens", numeric=True), Column("driver", numeric=True),
             Column("limit", numeric=True), Column("headroom", numeric=True),
             Column("longest context", "tokens", numeric=True),
         ),

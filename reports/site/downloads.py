@@ -59,9 +59,9 @@ def parquet(connection: duckdb.DuckDBPyConnection, table: str, without: tuple[st
 
 def description(connection: duckdb.DuckDBPyConnection, table: str) -> str:
     """What the store says of the table or view."""
-    row = connection.execute(
+    rows = connection.execute(
         "SELECT comment FROM (SELECT table_name AS name, comment FROM duckdb_tables() UNION ALL "
         "SELECT view_name, comment FROM duckdb_views()) WHERE name = ?",
         [table],
-    ).fetchone()
-    return str(row[0]) if row and row[0] else ""
+    ).fetchall()
+    return str(rows[0][0]) if rows and rows[0][0] else ""
