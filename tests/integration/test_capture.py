@@ -150,6 +150,17 @@ def test_wrong_calls_leave_nothing_and_start_no_process(tmp_path, monkeypatch, m
     assert list(tmp_path.iterdir()) == []
 
 
+def test_force_keeps_the_old_bundle_until_there_is_a_new_one(tmp_path: Path):
+    changes = SMALL | {"passes": ["clean"], "warmup": 0, "repeat": 1, "force": True}
+    capture("random:llama-tiny", tmp_path / "b", label="first", **changes)
+    with pytest.raises(PhasescopeError, match="Could not load"):
+        capture("random:llama-tiny", tmp_path / "b", attention="no-such", **changes)
+    assert open_bundle(tmp_path / "b").manifest.label == "first"
+    capture("random:llama-tiny", tmp_path / "b", label="second", **changes)
+    assert open_bundle(tmp_path / "b").manifest.label == "second"
+    assert [path.name for path in tmp_path.iterdir()] == ["b"]
+
+
 @pytest.mark.parametrize(
     ("model", "changes", "words"),
     [
