@@ -9,9 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analyze.chrome_trace import NormalisedTrace
+from analyze.instruments.clock import PassClock
 from analyze.kv import expected_bytes
 from analyze.sniff import Source
-from capture.bundle import Bundle
+from capture.bundle import Bundle, PassRecord
 
 _TIMING_TYPES = {
     "repeat": pa.int32(), "phase": pa.string(), "step": pa.int32(), "start_ns": pa.int64(), "dur_ns": pa.int64(),
@@ -23,6 +24,16 @@ _SAMPLE_TYPES = {
     "peak_bytes": pa.int64(), "resident_bytes": pa.int64(), "footprint_bytes": pa.int64(),
     "process_cpu_percent": pa.float64(),
 }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Recording:
+    """The exported tables of one pass's Instruments recording."""
+
+    pass_: str
+    sources: list[Source]
+    target_pid: int | None
+    clock: PassClock | None
 
 
 @dataclass
@@ -38,8 +49,7 @@ class BundleRows:
     timings: dict[str, pa.Table]
     pass_start_unix_ns: dict[str, int]
     incomplete: list[tuple[str, str]]
-    instruments: list[Source] = field(default_factory=list)
-    target_pid: int | None = None
+    recordings: list[Recording] = field(default_factory=list)
 
     def _offset(self, pass_: str, trace: NormalisedTrace) -> int:
         """What to add to a time since the pass began to get a time since the trace began; 0 where unknown."""
@@ -84,7 +94,6 @@ def bundle_rows(bundle: Bundle) -> BundleRows:
             tables["phases"].append(_timed_phases(timings[record.name], record.name, manifest.workload.batch_size))
     tables["passes"] = [_passes(bundle)]
     tables["kv_expected"] = [_kv_expected(bundle, timings, tables["samples"])]
-    metal = next((p for p in bundle.passes if p.name == "metal" and p.status == "measured"), None)
     return BundleRows(
         name=bundle.path.name,
         run_id=manifest.run_id,
@@ -95,12 +104,20 @@ def bundle_rows(bundle: Bundle) -> BundleRows:
         timings=timings,
         pass_start_unix_ns=starts,
         incomplete=[(p.name, f"{p.status}: {p.reason}") for p in bundle.passes if p.status != "measured"],
-        instruments=[
-            Source(name, "instruments", _opener(bundle, name), bundle.path)
-            for name in (metal.files if metal else ())
-            if name.endswith((".xml", ".xml.gz"))
-        ],
-        target_pid=metal.pid if metal else None,
+        recordings=[found for record in bundle.passes if (found := _recording(bundle, record)) is not None],
+    )
+
+
+def _recording(bundle: Bundle, record: PassRecord) -> Recording | None:
+    names = [name for name in record.files if name.endswith((".xml", ".xml.gz"))]
+    if record.status != "measured" or not names:
+        return None
+    begin = record.clock.start if record.clock else None
+    return Recording(
+        record.name,
+        [Source(name, "instruments", _opener(bundle, name), bundle.path) for name in names],
+        record.pid,
+        PassClock(begin.unix_ns, begin.monotonic_ns) if begin else None,
     )
 
 

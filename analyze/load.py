@@ -14,11 +14,12 @@ from typing import Any, BinaryIO
 import duckdb
 
 from analyze import attribution, claims, phases
-from analyze.bundle_rows import BundleRows, bundle_rows
+from analyze.bundle_rows import BundleRows, Recording, bundle_rows
 from analyze.chrome_trace import NormalisedTrace, read_chrome_trace
 from analyze.engines import Engine, open_engine, warm_up
 from analyze.errors import GateRefused, PhasescopeError
 from analyze.grammars import Grammar, load_grammar
+from analyze.instruments.insert import insert_instruments
 from analyze.perfetto_trace import read_perfetto_trace
 from analyze.sniff import Source, sniff
 from analyze.store import scalar, transaction, writable_store
@@ -30,7 +31,7 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Loaded:
-    """A run that is in the store now; `already` when it was there before."""
+    """A run that is in the store now; `already` when it was there before. `failures`: files of it that are not in."""
 
     run_id: str
     source: str
@@ -39,6 +40,7 @@ class Loaded:
     excluded_events: int
     repaired_events: int
     already: bool = False
+    failures: tuple[PhasescopeError, ...] = ()
 
 
 @dataclass
@@ -67,6 +69,7 @@ class _Counts:
     repaired: int = 0
     engine: str | None = None
     engine_version: str | None = None
+    failures: list[PhasescopeError] = field(default_factory=list)
     quality: list[tuple[int, str, str, int, str]] = field(default_factory=list)
 
 
@@ -100,7 +103,9 @@ def load(
         for group in groups:
             progress(f"loading {', '.join(source.name for source in group)}")
             try:
-                result.loaded.append(_load_run(con, group, grammar, options))
+                loaded = _load_run(con, group, grammar, options)
+                result.loaded.append(loaded)
+                result.failed.extend(loaded.failures)
             except PhasescopeError as error:
                 result.failed.append(error)
     return result
@@ -128,13 +133,14 @@ def _load_run(con: duckdb.DuckDBPyConnection, group: list[Source], grammar: Gram
     known = _known(con, sha256)
     if known:
         return known
-    name = group[0].name if len(group) == 1 else f"{group[0].name} and {len(group) - 1} more"
-    stem = re.sub(r"\W+", "-", group[0].name.split(".")[0]).strip("-")[:40] or "trace"
+    name = _name_of(group)
+    stem = re.sub(r"\W+", "-", name.split(".")[0]).strip("-")[:40] or "trace"
     run_id = f"{stem}-{sha256[:8]}"
     counts = _Counts()
     with transaction(con, name):
         if group[0].kind == "instruments":
-            _insert_instruments(con, group, run_id, counts)
+            recording = Recording("metal", group, None, None)
+            _insert_recording(con, recording, run_id, counts, options)
         else:
             _insert_ranks(con, group, run_id, counts, grammar, options)
         run = {
@@ -146,6 +152,13 @@ def _load_run(con: duckdb.DuckDBPyConnection, group: list[Source], grammar: Gram
             [run_id, "metal" if group[0].kind == "instruments" else "trace"],
         )
         return _finish(con, run_id, run, counts, options)
+
+
+def _name_of(group: list[Source]) -> str:
+    if len(group) == 1:
+        return group[0].name
+    folders = {source.path.parent for source in group}
+    return folders.pop().name if len(folders) == 1 else f"{group[0].name} and {len(group) - 1} more"
 
 
 def _insert_ranks(
@@ -207,8 +220,8 @@ def _load_bundle(con: duckdb.DuckDBPyConnection, rows: BundleRows, grammar: Gram
                 insert_rows(con, table, batch, run_id=run_id, rank=0)
         for pass_, reason in rows.incomplete:
             counts.quality.append((0, "pass_not_measured", "note", 0, f"pass {pass_}: {reason}"))
-        if rows.instruments:
-            _insert_instruments(con, rows.instruments, run_id, counts, target_pid=rows.target_pid)
+        for recording in rows.recordings:
+            _insert_recording(con, recording, run_id, counts, options)
         run = {**rows.run, "label": options.label or rows.run["label"]}
         return _finish(con, run_id, run, counts, options)
 
@@ -251,21 +264,21 @@ def _insert(
     ]
 
 
-def _insert_instruments(
-    con: duckdb.DuckDBPyConnection,
-    group: list[Source],
-    run_id: str,
-    counts: _Counts,
-    *,
-    target_pid: int | None = None,
+def _insert_recording(
+    con: duckdb.DuckDBPyConnection, recording: Recording, run_id: str, counts: _Counts, options: Options
 ) -> None:
-    from analyze.instruments.load import read_instruments
-
-    data = read_instruments([(source.name, source.open) for source in group], target_pid=target_pid)
-    for table, rows in data.tables.items():
-        insert_rows(con, table, rows, run_id=run_id, pass_="metal", rank=0)
+    data = insert_instruments(
+        con,
+        [(source.name, source.open) for source in recording.sources],
+        run_id=run_id,
+        pass_=recording.pass_,
+        target_pid=recording.target_pid,
+        pass_clock=recording.clock,
+        strict=options.strict,
+    )
     counts.raw += data.raw_rows
     counts.excluded += data.raw_rows - data.loaded_rows
+    counts.failures += [PhasescopeError(sentence) for _, sentence in data.failures]
     for kind, entries in (("excluded", data.excluded), ("repaired", data.repaired), ("note", data.notes)):
         for reason, n, detail in entries:
             counts.quality.append((0, reason, kind, n, detail))
@@ -305,7 +318,8 @@ def _finish(
     con.execute(f"INSERT INTO runs ({names}) VALUES ({', '.join('?' * len(columns))})", list(columns.values()))
     claims.establish(con, run_id)
     return Loaded(
-        run_id, run["source"], counts.raw, counts.raw - counts.excluded, counts.excluded, counts.repaired
+        run_id, run["source"], counts.raw, counts.raw - counts.excluded, counts.excluded, counts.repaired,
+        failures=tuple(counts.failures),
     )  # fmt: skip
 
 
