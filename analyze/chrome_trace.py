@@ -5,7 +5,6 @@ the store's tables. raw events = loaded + excluded, checked here.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
@@ -25,6 +24,7 @@ from analyze.timestamps import MISSING, OUT_OF_RANGE, UNREADABLE, nanoseconds
 FARTHEST_NS = 2**52
 _OTHER_PHASES = frozenset("iInNODvVRc()PTp")
 _FLOW_PHASES = frozenset("stf")
+_ORDERED = ("BE", "bSeF")
 _KNOWN_PHASES = frozenset("XBEMCbestfS") | frozenset("F") | _OTHER_PHASES
 _FAULT_NAMES = {int(MISSING): "no_timestamp", int(OUT_OF_RANGE): "timestamp_out_of_range"}
 
@@ -145,8 +145,12 @@ class _Normaliser:
                 self.flows.add(group, args=False)
                 self.flows.add_extra("ph", pa.array([ph] * len(group), pa.string()))
                 self.flows.add_extra("id", raw_text([e.id if len(e.id) else e.id2 for e in group]))
-            else:
+            elif ph in "MC":
                 self.others[ph] += group
+        # Where one ends as the next begins only the order in the file tells them apart.
+        for phases in _ORDERED:
+            if any(ph in groups for ph in phases):
+                self.others[phases] += [e for e in events if e.ph in phases]
 
     def _add_slices(self, events: list[Event], dur_ns: list[int] | None = None) -> None:
         self.slices.add(events)
@@ -254,13 +258,13 @@ class _Normaliser:
     def _origin(self, start: npt.NDArray[np.int64], keep: npt.NDArray[np.bool_]) -> int:
         if keep.any():
             return int(start[keep].min())
-        events = [e for ph, group in self.others.items() if ph not in "MBE" for e in group]
+        events = [e for ph, group in self.others.items() if ph != "M" for e in group]
         known = [nanoseconds([e.ts for e in events]), *((c.ts, c.fault) for c in (self.instants, self.flows))]
         return min((int(times[fault == 0].min()) for times, fault in known if (fault == 0).any()), default=0)
 
     def _pairs(self) -> list[tuple[Event, int]]:
         """Turn begin/end pairs into slices; returns what began and never ended."""
-        marks = self.others["B"] + self.others["E"]
+        marks = self.others["BE"]
         self.pair_rows = 0
         if not marks:
             return []
@@ -304,8 +308,8 @@ class _Normaliser:
 
     # The other kinds of events.
 
-    def _timed(self, phases: Iterable[str], origin: int) -> list[tuple[Event, int]]:
-        events = [e for ph in phases for e in self.others[ph]]
+    def _timed(self, phases: str, origin: int) -> list[tuple[Event, int]]:
+        events = self.others[phases]
         times, fault = nanoseconds([e.ts for e in events])
         timed = []
         for event, time, code in zip(events, times.tolist(), fault.tolist(), strict=True):
@@ -319,9 +323,8 @@ class _Normaliser:
 
     def _async(self, spans: "_SpanRows", origin: int) -> None:
         open_: dict[tuple[str, str, str], list[tuple[Event, int]]] = defaultdict(list)
-        timed = sorted(self._timed("bSeF", origin), key=lambda pair: (pair[1], pair[0].ph in "eF"))
-        for event, at in timed:
-            key = (event.cat, _flow_id(event), event.name)
+        for event, at in sorted(self._timed("bSeF", origin), key=lambda pair: pair[1]):
+            key = (event.cat, _async_id(event), event.name)
             if event.ph in "bS":
                 open_[key].append((event, at))
             elif open_[key]:
@@ -441,7 +444,11 @@ class _SpanRows:
         ).append_column("span_id", pa.array(range(len(self.rows)), pa.int64()))  # fmt: skip
 
 
-def _flow_id(event: Event) -> str:
+def _async_id(event: Event) -> str:
+    """What the two ends of an async event share; an id of `id2.local` holds inside its process only."""
+    scoped = _json_object(event.id2)
+    if "local" in scoped:
+        return f"{id_text(event.pid)}/{scoped['local']}"
     raw = bytes(event.id) or bytes(event.id2)
     return raw.decode(errors="replace").strip('"')
 

@@ -118,6 +118,32 @@ def test_begin_and_end_become_slices() -> None:
     assert trace.excluded_events == 0
 
 
+@pytest.mark.parametrize(("begin", "end"), [("B", "E"), ("b", "e"), ("S", "F")])
+def test_one_begins_as_the_other_ends(begin: str, end: str) -> None:
+    """Only the order in the file tells that the end at 10 is the first one's."""
+    marks = [(begin, 0), (end, 10), (begin, 10), (end, 25), (begin, 30), (begin, 30), (end, 30), (end, 40)]
+    trace = normalise([{"ph": ph, "cat": "c", "name": "a", "id": 1, "pid": 1, "tid": 1, "ts": ts} for ph, ts in marks])
+    spans = [(s["start_ns"], s["dur_ns"]) for s in trace.tables["spans"].to_pylist()]
+    slices = list(zip(trace.slices.start_ns.tolist(), trace.slices.dur_ns.tolist(), strict=True))
+    assert sorted(spans + slices) == [(0, 10_000), (10_000, 15_000), (30_000, 0), (30_000, 10_000)]
+    assert not trace.faults.excluded
+
+
+def test_local_ids_of_two_processes_are_two() -> None:
+    marks = [("b", 1, 0), ("b", 2, 5), ("e", 1, 10), ("e", 2, 20)]
+    trace = normalise(
+        [{"ph": ph, "cat": "c", "name": "a", "id2": {"local": "0x1"}, "pid": pid, "ts": ts} for ph, pid, ts in marks]
+    )
+    spans = [(s["track"], s["start_ns"], s["dur_ns"]) for s in trace.tables["spans"].to_pylist()]
+    assert sorted(spans) == [("1/", 0, 10_000), ("2/", 5000, 15_000)]
+
+
+def test_what_only_began_counts_from_the_first_of_it() -> None:
+    trace = normalise([{"ph": "B", "name": "a", "pid": 1, "tid": 1, "ts": 1_700_000_000_000_000 + ts} for ts in (5, 9)])
+    assert [s["start_ns"] for s in trace.tables["spans"].to_pylist()] == [0, 4000]
+    assert trace.origin_ns == 1_700_000_000_000_005_000
+
+
 def test_arguments_of_begin_and_end_are_joined() -> None:
     trace = normalise(
         [
