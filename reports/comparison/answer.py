@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from analyze.compare.comparison import Comparison, MetricChange
+from analyze.compare.differences import busy_elsewhere
 from reports import format as fmt
 from reports.comparison import words
 from reports.sections.answer import Part
@@ -97,7 +98,12 @@ def _without_latencies(comparison: Comparison) -> list[Part]:
 
 
 def _where(comparison: Comparison) -> list[Part]:
-    """Where the largest changes are: on the device by launching operator, else on the host."""
+    """Where the largest changes are: on the device by launching operator, else on the host.
+
+    Nothing where the machine was busy with other work: the traced pass ran on that machine too.
+    """
+    if busy_elsewhere(comparison.a) or busy_elsewhere(comparison.b):
+        return []
     device = words.leading(comparison.device_operators)
     found = device or words.leading(comparison.operators)
     if not found:

@@ -3,6 +3,7 @@
 import json
 import re
 
+import duckdb
 import pytest
 from click.testing import CliRunner
 
@@ -78,6 +79,16 @@ def test_other_tokens_are_compared_but_none_is_called_faster(at):
     assert "not the same tokens" in result.text()
     assert "more than one thing was changed" in result.text()
     assert not {"faster", "slower"} & {c.judgement.verdict for c in result.comparison.latencies}
+
+
+def test_a_busy_machine_explains_itself_and_names_no_operator(at, tmp_path):
+    path = store(tmp_path / "s.duckdb", *(Synthetic(run_id=name, repeats=5, layers=4) for name in ("calm", "busy")))
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("UPDATE phases SET cpu_ns = dur_ns // 3 WHERE run_id = 'busy' AND pass = 'clean'")
+    text = compare("calm", "busy", store=path).text()
+    assert "the machine was busy with other work while B was measured: in prefill its process had only 33 %" in text
+    assert "The largest changes" not in text
+    assert "The largest changes" in compare("base", "slow", store=at).text()
 
 
 def test_foreign_traces_are_compared_as_traces(at):
