@@ -75,8 +75,12 @@ def sweep(
     _check_calls(source, points, options)
     folder = Path(out)
     results = [PointResult(point, folder / (point.name + (".zip" if zip else ""))) for point in points]
-    described = {"name": source.name, "weights": source.weights, "source": source.kind}  # no path of this machine
-    file = SweepFile(folder, {"model": described, "options": options, "axes": grid.axes()})
+    # No path of this machine goes into the file.
+    described = {"name": source.name, "weights": source.weights, "source": source.kind}
+    written = dict(options)
+    if written.get("counters_template"):
+        written["counters_template"] = Path(written["counters_template"]).name
+    file = SweepFile(folder, {"model": described, "options": written, "axes": grid.axes()})
     estimate = _Estimate(results)
     tell = on_progress or (lambda progress: None)
     with locked(folder):

@@ -13,9 +13,11 @@ from capture.errors import PhasescopeError, UsageError
 if TYPE_CHECKING:
     from capture.sweep import SweepProgress
 
-# What the grid has in the place of capture's options. A text has the length it has, so a sweep takes none.
+# What the grid has in the place of capture's options. A text has the length it has, so a sweep takes none; and a sweep
+# takes no turns with another bundle.
 _REPLACED = {
     "model", "out", "force", "prompt", "prompt_tokens", "new_tokens", "batch_size", "dtype", "attention", "cache",
+    "against", "turns",
 }  # fmt: skip
 
 

@@ -1,5 +1,6 @@
 """A real sweep of a tiny model: killed, resumed, with points that fail, loaded, and read through the scaling views."""
 
+import contextlib
 import json
 import os
 import signal
@@ -38,7 +39,8 @@ def kill_in_second_point(out: Path) -> None:
             assert time.monotonic() < deadline
             time.sleep(0.02)
     finally:
-        os.killpg(process.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
 
 

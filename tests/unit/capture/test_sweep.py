@@ -1,16 +1,17 @@
 """The sweep's grid, resume, failures and estimate. Captures are replaced by one that writes an empty real bundle."""
 
+import inspect
 import json
-import os
 from pathlib import Path
 
 import pytest
 
 from capture import sweep as sweep_module
 from capture.bundle import BundleWriter, Manifest, Model, PassRecord, Workload
+from capture.commands.sweep import command
 from capture.errors import PhasescopeError, UsageError
 from capture.grid import Grid, Point
-from capture.run import CaptureResult
+from capture.run import CaptureResult, capture
 from capture.sweep import sweep
 from capture.sweep_folder import PointResult, is_complete, locked
 
@@ -215,8 +216,23 @@ def test_the_estimate_spans_equal_and_proportional_cost(tmp_path, captures, monk
     assert seen[2].remaining_s == (0.0, 0.0)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_place_that_is_not_writable_is_one_sentence(tmp_path, captures):
-    tmp_path.chmod(0o500)
+def test_every_option_of_the_command_is_one_of_sweep_or_capture():
+    takes = {*inspect.signature(capture).parameters, *inspect.signature(sweep).parameters, *Grid().axes()}
+    options = {parameter.name for parameter in command.params}
+    assert options - takes == set()
+    # and but for what the grid replaces, of capture's none is missing
+    missing = set(inspect.signature(capture).parameters) - options - {"prompt", "on_progress"}
+    assert missing == set()
+
+
+def test_no_folder_of_this_machine_is_written(tmp_path, captures):
+    grid = Grid(prompt_tokens=(8,), new_tokens=(2,))
+    sweep(MODEL, tmp_path / "out", grid=grid, counters_template="/somewhere/mine.tracetemplate")
+    assert captures.calls[0]["counters_template"] == "/somewhere/mine.tracetemplate"
+    assert "somewhere" not in (tmp_path / "out" / "sweep.json").read_text()
+
+
+def test_a_place_that_cannot_be_written_is_one_sentence(tmp_path, captures):
+    (tmp_path / "file").write_text("")
     with pytest.raises(PhasescopeError, match="Could not write into"):
-        sweep(MODEL, tmp_path / "out", grid=GRID)
+        sweep(MODEL, tmp_path / "file" / "out", grid=GRID)
