@@ -49,7 +49,9 @@ def machine_facts() -> Machine:
     if sys.platform == "darwin":
         system = f"macOS {platform.mac_ver()[0]} {platform.machine()}"
     else:
-        system = f"{platform.system()} {platform.release()} {platform.machine()}"
+        # Two parts of the version: the rest names a build, often of one provider's machines.
+        kernel = ".".join(platform.release().split(".")[:2])
+        system = f"{platform.system()} {kernel} {platform.machine()}"
     return Machine(os=system, processor=processor_name(), cores=os.cpu_count(), memory_bytes=_memory_bytes())
 
 
