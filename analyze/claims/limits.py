@@ -9,26 +9,26 @@ from analyze.claims.model import FAILS, HOLDS, Claim, Decision, Numbers, opened
 
 Resource = Literal["memory", "compute"]
 
-# Nsight Compute's rule (Speed Of Light section): compute and memory both below 60 % of their peak point to latency,
-# that is to work too small or to waits; a unit above it is a likely limit.
+# Nsight Compute's rule (sections/SpeedOfLight.py, latencyBoundThreshold and balancedThreshold): compute and memory both
+# below 60 % of their peak point to latency, that is to work too small or to waits; else the busier one is the likely
+# limit, unless they are within 10 points of each other.
 BUSY_PERCENT = 60.0
+BALANCED_POINTS = 10.0
 _SETTLE = (
     "counters of memory bandwidth and arithmetic in this phase: pass counters (Metal limiters on a Mac; on CUDA "
     "PyTorch 2.15 with cupti-python)"
 )
 
 
-def by_counters(n: Numbers) -> Resource | Literal["neither"] | None:
+def by_counters(n: Numbers) -> Resource | Literal["neither", "both"] | None:
     """What the counters say limits the phase; None where they do not tell it."""
     memory, compute = n["memory_counter_percent"], n["compute_counter_percent"]
-    busy = {
-        name: value
-        for name, value in (("memory", memory), ("compute", compute))
-        if value is not None and value >= BUSY_PERCENT
-    }
-    if busy:
-        return "memory" if busy.get("memory", -1.0) >= busy.get("compute", -1.0) else "compute"
-    return "neither" if memory is not None and compute is not None else None
+    known = [value for value in (memory, compute) if value is not None]
+    if not any(value >= BUSY_PERCENT for value in known):
+        return "neither" if len(known) == 2 else None
+    if len(known) == 2 and abs(memory - compute) < BALANCED_POINTS:
+        return "both"
+    return "memory" if compute is None or (memory is not None and memory > compute) else "compute"
 
 
 def limiter(n: Numbers, *, expected: Resource) -> Decision:
@@ -36,6 +36,11 @@ def limiter(n: Numbers, *, expected: Resource) -> Decision:
     other: Resource = "compute" if expected == "memory" else "memory"
     shape, counters = n["bound"], by_counters(n)
     own = n[f"{expected}_counter_percent"]
+    if counters == "both":
+        return opened(
+            f"counters of memory and arithmetic are within {BALANCED_POINTS:.0f} % of each other",
+            "a longer run of the phase",
+        )
     if counters == other or counters == "neither" or (own is not None and own < BUSY_PERCENT):
         found = (
             f"counters say {counters}-bound"

@@ -1,4 +1,5 @@
--- The work of each decode step as one burst, from its first row to its last: whether bursts follow one after the other, with gaps.
+-- The work of each decode step as one burst, from its first row to its last: whether bursts follow one after the other,
+-- and after how many of them there is a gap of 5 % of a step (burst and gap) or more.
 -- Rows of the device where they are attributed, else operators when the CPU is the device.
 -- Rows of a recording that failed one of its gates (metal_trust) are left out.
 WITH pieces AS (
@@ -21,15 +22,17 @@ bursts AS (
 followed AS (
     SELECT
         *,
-        start_ns - lag(end_ns) OVER (PARTITION BY basis, pass, rank, repeat ORDER BY start_ns) AS gap_ns
+        start_ns - lag(end_ns) OVER same AS gap_ns,
+        start_ns - lag(start_ns) OVER same AS step_ns
     FROM bursts
+    WINDOW same AS (PARTITION BY basis, pass, rank, repeat ORDER BY start_ns)
 )
 SELECT
     basis, pass,
     count(*) AS bursts,
     count(gap_ns) AS successions,
     count(*) FILTER (gap_ns >= 0) AS sequential,
-    count(*) FILTER (gap_ns > 0) AS with_gap,
+    count(*) FILTER (gap_ns >= 0.05 * step_ns) AS with_gap,
     median(end_ns - start_ns) AS median_burst_ns,
     median(gap_ns) FILTER (gap_ns > 0) AS median_gap_ns
 FROM followed

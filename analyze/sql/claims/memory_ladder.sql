@@ -11,6 +11,9 @@ SELECT
     count(*) FILTER (kv > tensor) AS kv_above_tensors,
     count(*) FILTER (tensor > driver) AS tensors_above_driver,
     count(*) FILTER (driver > footprint) AS driver_above_footprint,
+    count(*) FILTER (kv > 1.01 * tensor) AS kv_above_tensors_by_1_percent,
+    count(*) FILTER (tensor > 1.01 * driver) AS tensors_above_driver_by_1_percent,
+    count(*) FILTER (driver > 1.01 * footprint) AS driver_above_footprint_by_1_percent,
     count(footprint) AS with_footprint,
     max(kv) AS kv_bytes, max(tensor) AS tensor_bytes, max(driver) AS driver_bytes, max(footprint) AS footprint_bytes
 FROM rungs

@@ -1,11 +1,36 @@
--- The same steps profiled and clean: medians of both passes.
+-- The same steps profiled and clean, and the profiled time against the slowest and the fastest clean repeat.
+WITH repeats AS (
+    SELECT phase, repeat, median(dur_ns) AS ns
+    FROM phases
+    WHERE run_id = $run_id AND pass = 'clean'
+    GROUP BY ALL
+),
+spread AS (
+    SELECT phase, max(ns) AS slowest_ns, min(ns) AS fastest_ns, count(*) AS repeats FROM repeats GROUP BY phase
+),
+compared AS (
+    SELECT
+        phase,
+        median(profiled_ns) AS profiled_ns,
+        median(median_ns) AS clean_ns,
+        median(profiled_ns / median_ns) AS ratio,
+        count(profiled_ns) AS steps
+    FROM step_latency
+    WHERE run_id = $run_id
+    GROUP BY phase
+)
 SELECT
-    median(profiled_ns) FILTER (phase = 'prefill') AS prefill_profiled_ns,
-    median(median_ns) FILTER (phase = 'prefill') AS prefill_clean_ns,
-    median(profiled_ns / median_ns) FILTER (phase = 'prefill') AS prefill_ratio,
-    median(profiled_ns) FILTER (phase = 'decode') AS decode_profiled_ns,
-    median(median_ns) FILTER (phase = 'decode') AS decode_clean_ns,
-    median(profiled_ns / median_ns) FILTER (phase = 'decode') AS decode_ratio,
-    count(*) FILTER (phase = 'decode' AND profiled_ns IS NOT NULL) AS decode_steps
-FROM step_latency
-WHERE run_id = $run_id
+    any_value(profiled_ns) FILTER (phase = 'prefill') AS prefill_profiled_ns,
+    any_value(clean_ns) FILTER (phase = 'prefill') AS prefill_clean_ns,
+    any_value(ratio) FILTER (phase = 'prefill') AS prefill_ratio,
+    any_value(profiled_ns / slowest_ns) FILTER (phase = 'prefill') AS prefill_least_ratio,
+    any_value(profiled_ns / fastest_ns) FILTER (phase = 'prefill') AS prefill_most_ratio,
+    any_value(profiled_ns) FILTER (phase = 'decode') AS decode_profiled_ns,
+    any_value(clean_ns) FILTER (phase = 'decode') AS decode_clean_ns,
+    any_value(ratio) FILTER (phase = 'decode') AS decode_ratio,
+    any_value(profiled_ns / slowest_ns) FILTER (phase = 'decode') AS decode_least_ratio,
+    any_value(profiled_ns / fastest_ns) FILTER (phase = 'decode') AS decode_most_ratio,
+    min(repeats) AS clean_repeats
+FROM compared
+JOIN spread USING (phase)
+WHERE phase IN ('prefill', 'decode')

@@ -44,7 +44,7 @@ class Store:
     def add(self, table: str, **values: Any) -> int:
         """Insert a row; answers its id (op_id or kernel_id)."""
         columns = [row[0] for row in self.con.execute(f"SELECT column_name FROM (DESCRIBE {table})").fetchall()]
-        row = {name: value for name, value in _KEYS.items() if name in columns} | _DEFAULTS[table] | values
+        row = {name: value for name, value in _KEYS.items() if name in columns} | _DEFAULTS.get(table, {}) | values
         number = self._ids
         if table in ("ops", "kernels"):
             row.setdefault("op_id" if table == "ops" else "kernel_id", number)

@@ -26,24 +26,22 @@ def established(store: Answers) -> dict[str, dict[str, Any]]:
 
 
 def a_gpu_run(**run: Any) -> Answers:
-    """One prefill and eight decode steps, clean and profiled; device rows for half of each decode step."""
+    """One prefill and eight decode steps, clean (three times) and profiled; device rows for half of each decode step."""
     store = Answers()
     store.run(**(H200 | run))
+    for name in ("clean", "profiled"):
+        store.add("passes", status="measured", **{"pass": name})
     t = 0
     for phase, step in [("prefill", 0), *(("decode", n) for n in range(1, 9))]:
         tokens, cached = (512, 512) if phase == "prefill" else (1, 512 + step)
         wall, busy = (20_000, 19_000) if phase == "prefill" else (8_000, 4_000)
         where: dict[str, Any] = {"phase": phase, "step": step, "repeat": 0}
         counts: dict[str, Any] = {"tokens": tokens, "cached_tokens": cached}
-        store.phase(
-            phase,
-            step,
-            t,
-            wall - 500,
-            cpu_ns=wall // (4 if phase == "prefill" else 1),
-            **{"pass": "clean", "source": "timer"},
-            **counts,
-        )
+        for repeat in range(3):
+            store.phase(
+                phase, step, t, wall - 1500 + repeat, cpu_ns=wall // (4 if phase == "prefill" else 1), repeat=repeat,
+                **{"pass": "clean", "source": "timer"}, **counts,
+            )  # fmt: skip
         store.phase(phase, step, t, wall, thread_id=1, **{"pass": "profiled"}, **counts)
         launch = store.call("cudaLaunchKernel", t + 100, 50, step, role="launch", **{"pass": "profiled"}, **where)
         store.kernel(
@@ -234,10 +232,56 @@ def test_kv_bytes_that_differ() -> None:
 
 def test_a_lost_call_is_seen() -> None:
     store = a_gpu_run()
-    store.con.execute("DELETE FROM phases WHERE pass = 'clean' AND step = 5")
+    store.con.execute("DELETE FROM phases WHERE pass = 'clean' AND step = 5 AND repeat = 1")
     row = established(store)["calls"]
     assert row["verdict"] == "does not hold"
-    assert json.loads(row["numbers"])["as_expected"] == 1
+    assert json.loads(row["numbers"])["as_expected"] == 3
+    store.con.execute("UPDATE passes SET status = 'failed' WHERE pass = 'clean'")  # cut off: says nothing of the engine
+    assert established(store)["calls"]["verdict"] == "holds"
+
+
+def test_a_difference_inside_the_spread_of_the_repeats_is_not_established() -> None:
+    store = a_gpu_run()
+    store.con.execute("UPDATE phases SET cpu_ns = dur_ns * (0.4 + 0.1 * repeat) WHERE phase = 'decode'")
+    store.con.execute("UPDATE phases SET cpu_ns = dur_ns * (0.5 - 0.1 * repeat) WHERE phase = 'prefill'")
+    row = established(store)["decode_more_cpu"]
+    assert row["verdict"] == "not established"
+    assert json.loads(row["numbers"])["difference_percent"] == pytest.approx(10, abs=0.1)
+    store.con.execute("UPDATE phases SET cpu_ns = dur_ns * if(phase = 'decode', 0.439, 0.438)")
+    assert established(store)["decode_more_cpu"]["verdict"] == "does not hold"
+    store.con.execute("UPDATE phases SET dur_ns = dur_ns * 9 WHERE pass = 'clean' AND repeat = 1")
+    assert established(store)["profiler_overhead"]["verdict"] == "not established"
+
+
+def test_gaps_too_small_to_matter_make_no_fence() -> None:
+    store = a_gpu_run()
+    store.con.execute("UPDATE kernels SET dur_ns = 8990 WHERE kind = 'kernel' AND phase = 'decode'")
+    row = established(store)["decode_picket_fence"]
+    assert (row["verdict"], json.loads(row["numbers"])["median_gap_ns"]) == ("does not hold", 10)
+
+
+def test_one_copy_outside_every_phase_is_no_exchange() -> None:
+    store = a_gpu_run()
+    store.con.execute("DELETE FROM kernels WHERE kind = 'memcpy' AND step > 0")
+    store.con.execute("UPDATE kernels SET phase = NULL, step = NULL, bytes = 1 WHERE kind = 'memcpy'")
+    assert established(store)["copies"]["verdict"] == "does not hold"
+    store.con.execute("UPDATE kernels SET phase = 'unknown'")
+    row = established(store)["copies"]
+    assert (row["verdict"], json.loads(row["numbers"])["copies"]) == ("not established", 1)
+
+
+def test_copy_signposts_count_during_the_calls_only() -> None:
+    store = a_gpu_run(device="mps", device_name="Apple M3")
+    for start, name in ((10, "PyTorchOperation"), (-500, "PyTorchCopy")):
+        store.add(
+            "signposts", source_table="os-signpost", status="event", name=name, start_ns=start, redacted=True,
+            **{"pass": "profiled"},
+        )  # fmt: skip
+    assert established(store)["copies"]["verdict"] == "not established"
+    store.add("instruments_recordings", clock_method="signpost", pass_start_ns=0, **{"pass": "profiled"})
+    assert established(store)["copies"]["verdict"] == "holds"
+    store.con.execute("UPDATE signposts SET start_ns = 20 WHERE name = 'PyTorchCopy'")
+    assert established(store)["copies"]["verdict"] == "does not hold"
 
 
 def test_nothing_is_claimed_of_an_empty_run() -> None:
