@@ -38,8 +38,8 @@ def limiter(n: Numbers, *, expected: Resource) -> Decision:
     own = n[f"{expected}_counter_percent"]
     if counters == "both":
         return opened(
-            f"counters of memory and arithmetic are within {BALANCED_POINTS:.0f} % of each other",
-            "a longer run of the phase",
+            f"counters of memory and arithmetic are within {BALANCED_POINTS:.0f} points of each other",
+            "counters of single units, or of one layer at a time",
         )
     if counters == other or counters == "neither" or (own is not None and own < BUSY_PERCENT):
         found = (

@@ -44,8 +44,8 @@ clock AS (
 )
 SELECT
     r.device, c.*,
-    (SELECT coalesce(max(operations), 0) FROM posts) AS operation_signposts,
-    (SELECT coalesce(max(copies), 0) FROM posts) AS all_copy_signposts,
-    CASE WHEN clock.joined THEN (SELECT coalesce(max(in_calls), 0) FROM posts) END AS copy_signposts
+    (SELECT max(operations) FROM posts) AS operation_signposts,
+    (SELECT max(copies) FROM posts) AS all_copy_signposts,
+    CASE WHEN clock.joined THEN (SELECT max(in_calls) FROM posts) END AS copy_signposts
 FROM copied c, clock
 JOIN runs r ON r.run_id = $run_id

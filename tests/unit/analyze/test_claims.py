@@ -26,7 +26,7 @@ def established(store: Answers) -> dict[str, dict[str, Any]]:
 
 
 def a_gpu_run(**run: Any) -> Answers:
-    """One prefill and eight decode steps, clean (three times) and profiled; device rows for half of each decode step."""
+    """One prefill and eight decode steps, clean (3 repeats) and profiled; device rows for half of a decode step."""
     store = Answers()
     store.run(**(H200 | run))
     for name in ("clean", "profiled"):
