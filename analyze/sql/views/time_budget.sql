@@ -6,8 +6,8 @@ CREATE VIEW time_budget AS
 WITH open_phases AS (
     SELECT
         *,
-        dense_rank() OVER (ORDER BY run_id, pass, rank, thread_id) AS lane,
-        row_number() OVER (ORDER BY run_id, pass, rank, thread_id, start_ns) AS phase_no
+        dense_rank() OVER (PARTITION BY run_id ORDER BY pass, rank, thread_id) AS lane,
+        row_number() OVER (PARTITION BY run_id ORDER BY pass, rank, thread_id, start_ns) AS phase_no
     FROM phase_threads
 ),
 lanes AS (
@@ -15,10 +15,10 @@ lanes AS (
            min(start_ns) AS first_ns, max(start_ns + dur_ns) AS last_ns
     FROM open_phases GROUP BY ALL
 ),
-named AS (SELECT DISTINCT name FROM ops WHERE layer = 'operator' AND role = 'operator'),
+named AS (SELECT DISTINCT run_id, name FROM ops WHERE layer = 'operator' AND role = 'operator'),
 ruled AS (
     SELECT
-        n.name,
+        n.run_id, n.name,
         arg_min(k.kind, k.priority) FILTER (k.args_pattern IS NULL) AS kind,
         arg_min(k.kind, k.priority) FILTER (k.args_pattern IS NOT NULL) AS special_kind,
         arg_min(k.args_pattern, k.priority) FILTER (k.args_pattern IS NOT NULL) AS args_pattern
@@ -30,7 +30,7 @@ ruled AS (
 marks AS (SELECT run_id, op_id FROM ops WHERE layer = 'operator' AND role IS NULL),
 host AS (
     SELECT
-        l.lane, o.start_ns, o.start_ns + o.dur_ns AS end_ns, o.depth,
+        o.run_id, l.lane, o.start_ns, o.start_ns + o.dur_ns AS end_ns, o.depth,
         o.depth = 0 OR m.op_id IS NOT NULL AS is_top,
         CASE o.role WHEN 'launch' THEN 1 WHEN 'copy' THEN 2 WHEN 'synchronisation' THEN 3 WHEN 'runtime' THEN 4 END AS call,
         CASE
@@ -40,7 +40,7 @@ host AS (
         END AS kind
     FROM ops o
     JOIN lanes l ON l.run_id = o.run_id AND l.pass = o.pass AND l.rank = o.rank AND l.thread_id = o.thread_id
-    LEFT JOIN ruled r ON r.name = o.name
+    LEFT JOIN ruled r ON r.run_id = o.run_id AND r.name = o.name
     LEFT JOIN marks m ON m.run_id = o.run_id AND m.op_id = o.parent_id
     WHERE o.layer = 'operator' AND o.role IS NOT NULL AND o.dur_ns > 0 AND o.start_ns < l.last_ns AND o.start_ns + o.dur_ns > l.first_ns
 ),
@@ -49,18 +49,18 @@ kinds AS (
     FROM (SELECT DISTINCT kind FROM operator_kinds)
 ),
 kind_intervals AS (
-    SELECT lane, start_ns, end_ns, code
+    SELECT run_id, lane, start_ns, end_ns, code
     FROM host JOIN kinds USING (kind)
     QUALIFY start_ns >= coalesce(max(end_ns) OVER (
-        PARTITION BY lane ORDER BY start_ns, end_ns DESC, depth ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        PARTITION BY run_id, lane ORDER BY start_ns, end_ns DESC, depth ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
     ), start_ns)
 ),
 call_intervals AS (
-    SELECT lane, start_ns, end_ns, call
+    SELECT run_id, lane, start_ns, end_ns, call
     FROM host
     WHERE call IS NOT NULL
     QUALIFY start_ns >= coalesce(max(end_ns) OVER (
-        PARTITION BY lane ORDER BY start_ns, end_ns DESC, depth ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        PARTITION BY run_id, lane ORDER BY start_ns, end_ns DESC, depth ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
     ), start_ns)
 ),
 -- a launch that stands for many kernels (a graph) is one stretch of work: no idle is claimed between its kernels
@@ -71,32 +71,32 @@ work AS (
     GROUP BY run_id, pass, rank, device, coalesce(launch_op_id, -1 - kernel_id)
 ),
 edges AS (
-    SELECT lane, unnest([start_ns, start_ns + dur_ns]) AS t_ns, unnest([phase_no, -phase_no]) AS phase_no, 0 AS open, 0 AS kind, 0 AS call, 0 AS device
+    SELECT run_id, lane, unnest([start_ns, start_ns + dur_ns]) AS t_ns, unnest([phase_no, -phase_no]) AS phase_no, 0 AS open, 0 AS kind, 0 AS call, 0 AS device
     FROM open_phases
     UNION ALL
-    SELECT lane, unnest([start_ns, end_ns]), 0, unnest([1, -1]), 0, 0, 0 FROM host WHERE is_top
+    SELECT run_id, lane, unnest([start_ns, end_ns]), 0, unnest([1, -1]), 0, 0, 0 FROM host WHERE is_top
     UNION ALL
-    SELECT lane, unnest([start_ns, end_ns]), 0, 0, unnest([code, -code]), 0, 0 FROM kind_intervals
+    SELECT run_id, lane, unnest([start_ns, end_ns]), 0, 0, unnest([code, -code]), 0, 0 FROM kind_intervals
     UNION ALL
-    SELECT lane, unnest([start_ns, end_ns]), 0, 0, 0, unnest([call, -call]), 0 FROM call_intervals
+    SELECT run_id, lane, unnest([start_ns, end_ns]), 0, 0, 0, unnest([call, -call]), 0 FROM call_intervals
     UNION ALL
-    SELECT l.lane, unnest([w.start_ns, w.end_ns]), 0, 0, 0, 0, unnest([1, -1])
+    SELECT run_id, l.lane, unnest([w.start_ns, w.end_ns]), 0, 0, 0, 0, unnest([1, -1])
     FROM work w JOIN lanes l USING (run_id, pass, rank)
     WHERE l.wants_device AND w.start_ns < l.last_ns AND w.end_ns > l.first_ns
 ),
 instants_ AS (
-    SELECT lane, t_ns, sum(phase_no) AS phase_no, sum(open) AS open, sum(kind) AS kind, sum(call) AS call, sum(device) AS device
-    FROM edges GROUP BY lane, t_ns
+    SELECT run_id, lane, t_ns, sum(phase_no) AS phase_no, sum(open) AS open, sum(kind) AS kind, sum(call) AS call, sum(device) AS device
+    FROM edges GROUP BY run_id, lane, t_ns
 ),
 stretches AS (
     SELECT
-        sum(phase_no) OVER w AS phase_no, sum(open) OVER w AS open, sum(kind) OVER w AS kind, sum(call) OVER w AS call,
+        run_id, sum(phase_no) OVER w AS phase_no, sum(open) OVER w AS open, sum(kind) OVER w AS kind, sum(call) OVER w AS call,
         sum(device) OVER w AS device, lead(t_ns) OVER w - t_ns AS dur_ns
     FROM instants_
-    WINDOW w AS (PARTITION BY lane ORDER BY t_ns)
+    WINDOW w AS (PARTITION BY run_id, lane ORDER BY t_ns)
 ),
 summed AS (
-    SELECT phase_no, open > 0 AS open, kind, call, device > 0 AS device, sum(dur_ns)::BIGINT AS ns
+    SELECT run_id, phase_no, open > 0 AS open, kind, call, device > 0 AS device, sum(dur_ns)::BIGINT AS ns
     FROM stretches
     WHERE phase_no > 0
     GROUP BY ALL
@@ -117,7 +117,7 @@ parts AS (
         END AS part,
         s.ns, s.device
     FROM summed s
-    JOIN open_phases p USING (phase_no)
+    JOIN open_phases p USING (run_id, phase_no)
     LEFT JOIN kinds k ON k.code = s.kind
 )
 SELECT
