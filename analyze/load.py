@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 import duckdb
 
-from analyze import attribution, claims, phases
+from analyze import attribution, claims, parallel, phases
 from analyze.bundle_rows import BundleRows, Recording, bundle_rows
 from analyze.chrome_trace import NormalisedTrace, read_chrome_trace
 from analyze.engines import Engine, open_engine, warm_up
@@ -41,6 +41,7 @@ class Loaded:
     repaired_events: int
     already: bool = False
     failures: tuple[PhasescopeError, ...] = ()
+    source_sha256: str = ""
 
 
 @dataclass
@@ -79,17 +80,40 @@ def load(
     *,
     options: Options | None = None,
     one_run: bool = False,
+    jobs: int | None = 1,
     progress: Progress = lambda text: None,
 ) -> LoadResult:
     """Load bundles, traces and exports; each source is a run, or all of them are the ranks of one (`one_run`).
 
     Sources that fail are named in the result, the others are in. A run is in the store whole or not at all; the
-    same bytes are recognised and not loaded again. Raises PhasescopeError where the store or the rules are bad.
+    same bytes are recognised and not loaded again. `jobs` traces are loaded at once, each by a process of its own (a
+    script that asks for more than one needs `if __name__ == "__main__":`); None: as many as pay. Raises
+    PhasescopeError where the store or the rules are bad.
     """
     options = options or Options()
     grammar = load_grammar(options.rules)
-    warm_up(options.engine, options.trace_processor)
     result = LoadResult()
+    groups = find_groups(sources, result, one_run=one_run)
+    with writable_store(Path(store)) as con:
+        tasks = [parallel.Task.of(group) for group in groups]
+        jobs = parallel.default_jobs(tasks) if jobs is None else jobs
+        if jobs > 1 and len(tasks) > 1:
+            _load_by_processes(con, groups, tasks, jobs, options, result, progress)
+            return result
+        warm_up(options.engine, options.trace_processor)
+        for group in groups:
+            progress(f"loading {', '.join(source.name for source in group)}")
+            try:
+                loaded = load_group(con, group, grammar, options)
+                result.loaded.append(loaded)
+                result.failed.extend(loaded.failures)
+            except PhasescopeError as error:
+                result.failed.append(error)
+    return result
+
+
+def find_groups(sources: Sequence[str | Path], result: LoadResult, *, one_run: bool = False) -> list[list[Source]]:
+    """The sources at these paths, those of one run together; what is no source goes to `result.failed`."""
     groups: list[list[Source]] = []
     for path in sources:
         try:
@@ -98,17 +122,61 @@ def load(
             result.failed.append(error)
     if one_run and not result.failed:
         groups = [[source for group in groups for source in group]]
-    groups = _instruments_together(groups)
-    with writable_store(Path(store)) as con:
-        for group in groups:
-            progress(f"loading {', '.join(source.name for source in group)}")
+    return _instruments_together(groups)
+
+
+def _load_by_processes(
+    con: duckdb.DuckDBPyConnection,
+    groups: list[list[Source]],
+    tasks: list[parallel.Task],
+    jobs: int,
+    options: Options,
+    result: LoadResult,
+    progress: Progress,
+) -> None:
+    outcomes: dict[int, Loaded | PhasescopeError] = {}
+    missing = []
+    for i, group in enumerate(groups):
+        try:
+            known = _known(con, source_sha256(group))
+        except PhasescopeError as error:
+            outcomes[i] = error
+            continue
+        if known:
+            outcomes[i] = known
+        else:
+            missing.append(i)
+
+    def done(n: int, store: Path, outcome: Loaded | PhasescopeError) -> None:
+        i = missing[n]
+        if isinstance(outcome, Loaded):
             try:
-                loaded = _load_run(con, group, grammar, options)
-                result.loaded.append(loaded)
-                result.failed.extend(loaded.failures)
+                # The same bytes may stand in the folder twice.
+                known = _known(con, outcome.source_sha256)
+                if known is None:
+                    parallel.join(con, store, outcome)
+                outcomes[i] = known or outcome
             except PhasescopeError as error:
-                result.failed.append(error)
-    return result
+                outcomes[i] = error
+        else:
+            outcomes[i] = outcome
+
+    parallel.load_tasks([tasks[i] for i in missing], jobs, options, done, progress=progress)
+    for i in sorted(outcomes):
+        outcome = outcomes[i]
+        if isinstance(outcome, Loaded):
+            result.loaded.append(outcome)
+            result.failed.extend(outcome.failures)
+        else:
+            result.failed.append(outcome)
+
+
+def source_sha256(group: list[Source]) -> str:
+    """What a run is recognised by: the digest of its source's bytes, or the bundle's own."""
+    if group[0].kind == "bundle":
+        with open_bundle(group[0].path) as bundle:
+            return bundle.sha256
+    return _digest(group)
 
 
 def _instruments_together(groups: list[list[Source]]) -> list[list[Source]]:
@@ -123,7 +191,8 @@ def _instruments_together(groups: list[list[Source]]) -> list[list[Source]]:
     return out + list(together.values())
 
 
-def _load_run(con: duckdb.DuckDBPyConnection, group: list[Source], grammar: Grammar, options: Options) -> Loaded:
+def load_group(con: duckdb.DuckDBPyConnection, group: list[Source], grammar: Grammar, options: Options) -> Loaded:
+    """Load the sources of one run, in one transaction."""
     if group[0].kind == "bundle":
         if len(group) > 1:
             raise PhasescopeError(f"{group[0].name}: a bundle is a run of its own; load it without --one-run")
@@ -319,7 +388,7 @@ def _finish(
     claims.establish(con, run_id)
     return Loaded(
         run_id, run["source"], counts.raw, counts.raw - counts.excluded, counts.excluded, counts.repaired,
-        failures=tuple(counts.failures),
+        failures=tuple(counts.failures), source_sha256=run["source_sha256"],
     )  # fmt: skip
 
 

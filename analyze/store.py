@@ -85,13 +85,7 @@ def writable_store(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     fresh = not path.exists()
     con = connect(path, read_only=False)
     try:
-        if scalar(con, "SELECT count(*) FROM duckdb_tables() WHERE NOT internal") == 0:
-            con.execute("BEGIN")
-            con.execute(sql_text("schema.sql"))
-            con.execute(sql_text("schema_instruments.sql"))
-            con.execute(sql_text("schema_reference.sql"))
-            con.execute("INSERT INTO store_info VALUES ('schema_version', ?)", [SCHEMA_VERSION])
-            con.execute("COMMIT")
+        _create_tables(con)
         check_schema(con, path)
         _bring_to_this_version(con)
         yield con
@@ -101,6 +95,28 @@ def writable_store(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         if fresh and path.exists() and _is_empty(path):
             path.unlink()
             path.with_name(path.name + ".wal").unlink(missing_ok=True)
+
+
+def _create_tables(con: duckdb.DuckDBPyConnection) -> None:
+    """The tables, in a database that has none yet."""
+    if scalar(con, "SELECT count(*) FROM duckdb_tables() WHERE NOT internal"):
+        return
+    con.execute("BEGIN")
+    con.execute(sql_text("schema.sql"))
+    con.execute(sql_text("schema_instruments.sql"))
+    con.execute(sql_text("schema_reference.sql"))
+    con.execute("INSERT INTO store_info VALUES ('schema_version', ?)", [SCHEMA_VERSION])
+    con.execute("COMMIT")
+
+
+def create_store(path: Path) -> None:
+    """A store without runs, to be copied: a copy costs less than making the tables and views anew."""
+    con = connect(path, read_only=False)
+    try:
+        _create_tables(con)
+        _bring_to_this_version(con)
+    finally:
+        con.close()
 
 
 def _is_empty(path: Path) -> bool:

@@ -25,6 +25,9 @@ from analyze.errors import PhasescopeError
 @click.option("--label", help="Name for the run, in place of the bundle's own.")
 @click.option("--one-run", is_flag=True, help="All sources are ranks or files of one job: one run.")
 @click.option(
+    "--jobs", type=click.IntRange(min=1), help="Traces to load at once, each by its own process.  [default: one a core]"
+)
+@click.option(
     "--strict", is_flag=True, help="Refuse a source of which anything had to be repaired or left out (exit 3)."
 )
 def command(
@@ -35,6 +38,7 @@ def command(
     rules: Path | None,
     label: str | None,
     one_run: bool,
+    jobs: int | None,
     strict: bool,
 ) -> None:
     """Load bundles, PyTorch or Perfetto traces, and Instruments exports into a store.
@@ -48,7 +52,9 @@ def command(
     from analyze.load import Options, load
 
     options = Options(engine=engine, trace_processor=trace_processor, rules=rules, strict=strict, label=label)
-    result = load(sources, store, options=options, one_run=one_run, progress=lambda text: click.echo(text, err=True))
+    result = load(
+        sources, store, options=options, one_run=one_run, jobs=jobs, progress=lambda text: click.echo(text, err=True)
+    )
     for run in result.loaded:
         if run.already:
             click.echo(f"{run.source}: already in {store} as run {run.run_id}")
