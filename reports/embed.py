@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -58,14 +59,15 @@ def static(name: str) -> str:
 
 
 @cache
+def bundling() -> Future[str]:
+    """Begin to bundle Vega, which takes a core for a second, in a thread: a report's queries can run meanwhile."""
+    return ThreadPoolExecutor(1).submit(vl_convert.javascript_bundle, "window.vegaEmbed=vegaEmbed;")
+
+
+@cache
 def vega() -> str:
     """Vega as one script, with Vega-Embed as its door: the bundle's own `vega` is null (vl-convert 1.9)."""
-    return (
-        vl_convert.javascript_bundle("window.vegaEmbed=vegaEmbed;")
-        .replace("</script", "<\\/script")
-        .replace("\r\n", "\n")
-        .strip()
-    )
+    return bundling().result().replace("</script", "<\\/script").replace("\r\n", "\n").strip()
 
 
 def policy(scripts: Sequence[str]) -> str:

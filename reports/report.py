@@ -10,6 +10,7 @@ from pathlib import Path
 
 from analyze.errors import PhasescopeError
 from analyze.query import find_run, open_store
+from reports import embed
 from reports.collect import collect
 from reports.figure import Figure
 from reports.page import page
@@ -119,6 +120,7 @@ def report(
     if out.exists() and not force:
         raise PhasescopeError(f"{out} exists: give another --out, or --force to replace it")
     connection = open_store(store)
+    embed.bundling()
     try:
         results = collect(connection, find_run(connection, run).run_id)
     finally:
