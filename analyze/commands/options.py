@@ -24,3 +24,11 @@ format_option = click.option(
 out_option = click.option(
     "--out", type=click.Path(path_type=Path, dir_okay=False), help="File to write instead of standard output."
 )
+
+align_option = click.option(
+    "--align",
+    type=click.Choice(["clock", "prefill"]),
+    default="clock",
+    show_default=True,
+    help="Passes where they were on the wall clock, or with their first prefills over each other.",
+)

@@ -4,13 +4,15 @@ import json
 import shutil
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
-from analyze.view import make_server
+from analyze.view import make_server, timeline_of
 
 webdriver = pytest.importorskip("selenium.webdriver")
 pytestmark = [
@@ -48,6 +50,39 @@ def network(driver: Any) -> tuple[list[str], list[str]]:
     return list(asked.values()), blocked
 
 
+@contextmanager
+def opened(driver: Any, server: ThreadingHTTPServer) -> Iterator[str]:
+    """The UI of a server in the browser; yields its host."""
+    thread = threading.Thread(target=server.serve_forever, args=[0.05])
+    thread.start()
+    host = f"127.0.0.1:{server.server_address[1]}"
+    try:
+        driver.get(f"http://{host}/")
+        yield host
+    finally:
+        server.shutdown()
+        thread.join()
+
+
+def ask(driver: Any, sql: str) -> int:
+    """The number `n` that the UI's own trace processor answers, once it has the trace."""
+    return int(
+        driver.execute_async_script(
+            """
+            const [sql, done] = arguments;
+            const look = async () => {
+                const trace = window.app && window.app.trace;
+                if (!trace || !location.hash.includes('viewer')) return setTimeout(look, 100);
+                const rows = await trace.engine.query(sql);
+                done(Number(rows.firstRow({n: 0}).n));
+            };
+            look();
+            """,
+            sql,
+        )
+    )
+
+
 def test_the_ui_opens_the_trace_and_asks_nobody_else(driver: Any, tmp_path: Path) -> None:
     events = [
         {"ph": "X", "pid": 7, "tid": 7, "ts": i * 10, "dur": 8, "name": "decode step", "cat": "cpu_op"}
@@ -55,29 +90,8 @@ def test_the_ui_opens_the_trace_and_asks_nobody_else(driver: Any, tmp_path: Path
     ]
     trace = tmp_path / "trace.json"
     trace.write_text(json.dumps({"traceEvents": events}))
-    with make_server(trace) as server:
-        thread = threading.Thread(target=server.serve_forever, args=[0.05])
-        thread.start()
-        host = f"127.0.0.1:{server.server_address[1]}"
-        try:
-            driver.get(f"http://{host}/")
-            slices = driver.execute_async_script(
-                """
-                const done = arguments[arguments.length - 1];
-                const look = async () => {
-                    const trace = window.app && window.app.trace;
-                    if (!trace || !location.hash.includes('viewer')) return setTimeout(look, 100);
-                    const rows = await trace.engine.query(
-                        "SELECT count(*) AS n FROM slice WHERE name = 'decode step' AND dur = 8000");
-                    done(Number(rows.firstRow({n: 0}).n));
-                };
-                look();
-                """
-            )
-        finally:
-            server.shutdown()
-            thread.join()
-    assert slices == 500
+    with make_server(trace) as server, opened(driver, server) as host:
+        assert ask(driver, "SELECT count(*) AS n FROM slice WHERE name = 'decode step' AND dur = 8000") == 500
     asked, blocked = network(driver)
     assert f"http://{host}/localtrace" in asked
     elsewhere = [
@@ -87,3 +101,12 @@ def test_the_ui_opens_the_trace_and_asks_nobody_else(driver: Any, tmp_path: Path
     # The policy has something to do: the UI does try other addresses.
     assert blocked
     assert all(urlsplit(url).netloc != host for url in blocked)
+
+
+def test_the_ui_opens_the_timeline_of_a_bundle(driver: Any, tmp_path: Path) -> None:
+    bundle = Path(__file__).parents[2] / "sample_traces" / "smollm2-135m-cpu.zip"
+    with make_server(timeline_of(bundle, tmp_path, tmp_path / "none.duckdb")) as server, opened(driver, server):
+        decodes = "SELECT count(*) AS n FROM slice s JOIN track t ON t.id = s.track_id WHERE t.name = 'phases'"
+        assert ask(driver, decodes) > 0
+        assert ask(driver, "SELECT count(*) AS n FROM counter_track WHERE name = 'KV cache'") > 0
+        assert ask(driver, "SELECT count(*) AS n FROM process WHERE name IN ('clean', 'profiled')") == 2

@@ -13,7 +13,8 @@ import phasescope
 from analyze.store import writable_store
 
 COMMANDS = [
-    "capture", "compare", "demo", "doctor", "load", "publish", "query", "report", "runs", "sweep", "tables", "view",
+    "capture", "compare", "demo", "doctor", "export", "load", "publish", "query", "report", "runs", "sweep", "tables",
+    "view",
 ]  # fmt: skip
 TABLES = {
     "runs": "run_id label source source_sha256 model weights device device_name dtype batch_size prompt_tokens "

@@ -16,7 +16,8 @@ import pytest
 
 from analyze.engines.wasm import web_dist
 from analyze.errors import PhasescopeError
-from analyze.view import make_server, open_trace
+from analyze.load import load
+from analyze.view import make_server, open_trace, timeline_of
 from capture.bundle import BundleWriter, Manifest, Model, PassRecord, Workload, zip_bundle
 
 TRACE = json.dumps({"traceEvents": [{"ph": "X", "pid": 1, "tid": 1, "ts": 1, "dur": 2, "name": "op"}]}).encode()
@@ -84,6 +85,29 @@ def test_bundles(tmp_path: Path) -> None:
     bare = make_bundle(tmp_path / "bare", profiled=False)
     with pytest.raises(PhasescopeError, match=r"bare has no trace to show \(pass profiled is refused: a profiling"):
         open_trace(bare)
+
+
+def test_what_is_drawn_and_what_is_shown_as_it_is(tmp_path: Path, trace: Path) -> None:
+    bundle, place, store = make_bundle(tmp_path / "bundle", profiled=True), tmp_path / "place", tmp_path / "s.duckdb"
+    place.mkdir()
+    assert timeline_of(trace, place, store) == trace
+    assert timeline_of(bundle, place, store, raw=True) == bundle
+    assert list(place.iterdir()) == []
+    drawn = timeline_of(bundle, place, store)
+    assert drawn == place / "timeline.pftrace"
+    assert b"profiled: placed at the start" in content(drawn)
+    assert not store.exists()
+    load([trace], store)
+    other = tmp_path / "other"
+    assert b"about this timeline of trace-" in content(timeline_of(None, other, store, run="trace"))
+    with pytest.raises(PhasescopeError, match="no such run"):
+        timeline_of(None, tmp_path, store, run="nobody")
+
+
+def test_a_bundle_with_nothing_measured(tmp_path: Path) -> None:
+    bare = make_bundle(tmp_path / "bare", profiled=False)
+    with pytest.raises(PhasescopeError, match=r"no times to draw \(pass profiled is refused: a profiling"):
+        timeline_of(bare, tmp_path, tmp_path / "none.duckdb")
 
 
 def test_what_cannot_be_shown(tmp_path: Path, trace: Path) -> None:

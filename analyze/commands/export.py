@@ -1,0 +1,44 @@
+"""`phasescope export`."""
+
+from pathlib import Path
+
+import click
+
+from analyze.commands.options import align_option, store_option
+
+
+@click.command("export")
+@click.option(
+    "--perfetto",
+    "out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    required=True,
+    help="Perfetto trace to write; ui.perfetto.dev, `phasescope view` and trace processor open it.",
+)
+@click.option(
+    "--run", metavar="ID", help="Run to write: its id, the start of it, or its label. Default: the one loaded last."
+)
+@store_option
+@align_option
+@click.option("--force", is_flag=True, help="Replace the file if it is there.")
+def command(out: Path, run: str | None, store: Path, align: str, force: bool) -> None:
+    """Write a run as one Perfetto trace: phases, CPU ranges, device rows and counters on one timeline.
+
+    Each pass is another execution of the workload, so it is a group of tracks of its own, named by the pass. Groups
+    stand where they were on the wall clock, by the base time of their trace, by the clock that was read when the
+    pass began, or by the start date of a recording (to the millisecond); one that tells no wall clock stands at the
+    start. The group "about this timeline" says which. With --align prefill they lie over each other instead, and
+    only times inside one group mean anything.
+
+    Spans, instants and signposts are not drawn; they stay in the store.
+
+    \b
+    Example:
+      phasescope export --perfetto timeline.pftrace --store phases.duckdb
+    """
+    from analyze.export import export
+
+    made = export(out, store, run=run, align=align, force=force)  # type: ignore[arg-type]
+    click.echo(f"Wrote {made.path}: {made.slices} slices and {made.counter_values} counter values of run {made.run_id}")
+    for what, rows in made.left_out.items():
+        click.echo(f"  not drawn: {rows} {what}", err=True)
