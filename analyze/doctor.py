@@ -210,12 +210,13 @@ def _passes(mac: Mac | None, packages: bool, devices: dict[str, str | None]) -> 
     needs = {
         "clean": [torch],
         "profiled": [torch],
+        "memory": [torch],
+        "energy": [apple, torch, zeus],
         "metal": [apple, torch, mps, xcode, mode],
         "signposts": [apple, torch, mps, xcode, mode],
         "counters": [apple, torch, mps, xcode, mode],
+        "opstats": [apple, torch, mps],
         "gputrace": [apple, torch, mps],
-        "fallbacks": [apple, torch, mps],
-        "energy": [apple, torch, zeus],
     }
     findings = []
     for name, wanted in needs.items():

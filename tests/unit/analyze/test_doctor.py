@@ -17,6 +17,7 @@ from analyze import doctor as module
 from analyze.commands.doctor import command
 from analyze.doctor import Finding, as_text, doctor, run_command
 from analyze.engines.shell import perfetto_cache_path
+from capture.spec import ALL_PASSES, CALIBRATION
 
 XCODE = "/Applications/Xcode.app/Contents/Developer"
 M3_MAX = {
@@ -77,14 +78,20 @@ def test_a_mac_with_all_tools() -> None:
     assert passes(found) == {
         "clean": "yes",
         "profiled": "yes",
+        "memory": "yes",
+        "energy": "yes",
         "metal": "yes",
         "signposts": "yes",
         "counters": "perhaps",
+        "opstats": "yes",
         "gputrace": "yes",
-        "fallbacks": "yes",
-        "energy": "yes",
     }
     assert "rosetta" not in found
+
+
+def test_it_tells_of_every_pass_and_of_no_other() -> None:
+    told = [finding.what for finding in doctor(run=runner({})) if finding.topic == "pass"]
+    assert told == [name for name in ALL_PASSES if name != CALIBRATION]
 
 
 @pytest.mark.usefixtures("mac")
