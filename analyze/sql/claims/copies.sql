@@ -30,10 +30,11 @@ posts AS (
         count(*) FILTER (s.name LIKE 'PyTorchCopy%') AS copies,
         count(*) FILTER (s.name LIKE 'PyTorchCopy%' AND p.run_id IS NOT NULL) AS in_calls
     FROM signposts s
+    LEFT JOIN instruments_recordings i ON i.run_id = s.run_id AND i.pass = s.pass AND i.rank = s.rank
     LEFT JOIN phases p
         ON p.run_id = s.run_id AND p.pass = s.pass AND p.rank = s.rank AND p.phase IN ('prefill', 'decode')
         AND s.start_ns >= p.start_ns AND s.start_ns < p.start_ns + p.dur_ns
-    WHERE s.run_id = $run_id
+    WHERE s.run_id = $run_id AND (s.pid = i.target_pid OR i.target_pid IS NULL)
     GROUP BY s.source_table
 ),
 clock AS (

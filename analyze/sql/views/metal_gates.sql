@@ -26,7 +26,10 @@ WITH recordings AS (
            CASE captured WHEN 'captured' THEN true WHEN 'not captured' THEN false END AS good
     FROM recordings
     UNION ALL
-    SELECT run_id, pass, rank, 'clocks joined', clock_uncertainty_ns, 0, 100000, clock_uncertainty_ns <= 100000
+    -- A pass's own marks beside rows whose clock is not joined with it are not on one clock at all.
+    SELECT run_id, pass, rank, 'clocks joined', clock_uncertainty_ns, 0, 100000,
+        CASE WHEN clock_uncertainty_ns IS NOT NULL THEN clock_uncertainty_ns <= 100000
+             WHEN EXISTS (FROM phases p WHERE p.run_id = recordings.run_id AND p.pass = recordings.pass) THEN false END
     FROM recordings
     UNION ALL
     SELECT r.run_id, r.pass, r.rank, 'probe dispatches', CASE WHEN r.probe_start_ns IS NOT NULL THEN coalesce(p.seen, 0) END,

@@ -6,7 +6,7 @@ WITH items AS (
     GROUP BY ALL
     UNION ALL
     SELECT run_id, pass, rank, repeat, phase, step, 'device', name, count(*)
-    FROM kernels WHERE phase IS NOT NULL
+    FROM kernels WHERE phase IS NOT NULL AND kind <> 'metal'  -- Metal's labels count encoders and name no kernel
     GROUP BY ALL
 ),
 steps AS (

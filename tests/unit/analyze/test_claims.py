@@ -202,6 +202,37 @@ def test_a_recording_that_failed_a_gate_establishes_nothing() -> None:
         assert after[name]["verdict"] == "not established"
 
 
+def test_steps_are_compared_where_operators_are_recorded_and_only_in_rows_to_trust() -> None:
+    store = a_gpu_run(device="mps", device_name="Apple M3")
+    for step in range(1, 9):  # GPU rows of Metal, whose labels count up and name no kernel
+        store.phase("decode", step, step * 100, 90, **{"pass": "metal"}, source="timer")
+        store.kernel(
+            step * 100, 50, name=f"Compute Command {step}", kind="metal", attributed_by="containment",
+            phase="decode", step=step, repeat=0, **{"pass": "metal"},
+        )  # fmt: skip
+    row = established(store)["steps_alike"]
+    assert (row["verdict"], row["evidence"]) == (
+        "holds",
+        "operators and kernels of each step by name, pass profiled",
+    )
+    store.con.execute("DELETE FROM ops")
+    store.con.execute("DELETE FROM kernels WHERE kind <> 'metal'")
+    assert established(store)["steps_alike"]["verdict"] == "not established"
+
+
+def test_signposts_of_another_process_are_not_ours() -> None:
+    store = a_gpu_run(device="mps", device_name="Apple M3")
+    store.add("instruments_recordings", clock_method="time_info", pass_start_ns=0, target_pid=42, **{"pass": "profiled"})
+    for pid, name in ((42, "PyTorchOperationIntervals"), (7, "PyTorchCopyIntervals")):
+        store.add(
+            "signposts", source_table="os-signpost", status="event", name=name, start_ns=10, redacted=True, pid=pid,
+            **{"pass": "profiled"},
+        )  # fmt: skip
+    assert established(store)["copies"]["verdict"] == "holds"
+    store.con.execute("UPDATE signposts SET pid = 7 WHERE pid = 42")
+    assert established(store)["copies"]["verdict"] == "not established"
+
+
 def test_energy_of_the_neural_engine() -> None:
     store = Answers()
     store.run(device="mps")

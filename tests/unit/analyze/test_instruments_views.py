@@ -237,6 +237,18 @@ def test_a_process_that_was_not_captured_establishes_nothing() -> None:
     assert connection.execute("SELECT verdict FROM metal_trust").fetchall() == [("not established",)]
 
 
+def test_marks_on_a_clock_that_is_not_joined_establish_nothing() -> None:
+    """The machine slept: the recording's times and the pass's are not comparable, and both are in the store."""
+    connection = gated_run()
+    connection.execute(
+        "UPDATE instruments_recordings SET clock_method = 'none', clock_uncertainty_ns = NULL, pass_start_ns = NULL"
+    )
+    assert gates(connection)["clocks joined"] == ("does not hold", None, 0)
+    assert connection.execute("SELECT verdict, failed FROM metal_trust").fetchall() == [
+        ("not established", "clocks joined")
+    ]
+
+
 def test_what_cannot_be_tested_stays_open() -> None:
     connection = store(read(gpu_table([(0, 5, 42)]), TOC))
     assert connection.execute("SELECT verdict, failed, open FROM metal_trust").fetchall() == [
