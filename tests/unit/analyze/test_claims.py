@@ -222,7 +222,9 @@ def test_steps_are_compared_where_operators_are_recorded_and_only_in_rows_to_tru
 
 def test_signposts_of_another_process_are_not_ours() -> None:
     store = a_gpu_run(device="mps", device_name="Apple M3")
-    store.add("instruments_recordings", clock_method="time_info", pass_start_ns=0, target_pid=42, **{"pass": "profiled"})
+    store.add(
+        "instruments_recordings", clock_method="time_info", pass_start_ns=0, target_pid=42, **{"pass": "profiled"}
+    )
     for pid, name in ((42, "PyTorchOperationIntervals"), (7, "PyTorchCopyIntervals")):
         store.add(
             "signposts", source_table="os-signpost", status="event", name=name, start_ns=10, redacted=True, pid=pid,
