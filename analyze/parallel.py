@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import shutil
 import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -110,7 +110,6 @@ def load_tasks(
     """
     with tempfile.TemporaryDirectory(prefix="phasescope-") as folder:
         pool = _Pool(Path(folder), jobs, options)
-        create_store(pool.template)
         try:
             ready: dict[int, Loaded | PhasescopeError] = {}
             waiting, next_one = list(enumerate(tasks)), 0
@@ -171,10 +170,6 @@ class _Pool:
     budget_bytes: int = field(default_factory=memory_budget_bytes)
     workers: list[_Worker] = field(default_factory=list)
 
-    @property
-    def template(self) -> Path:
-        return self.folder / "template.duckdb"
-
     def store_of(self, index: int) -> Path:
         return self.folder / f"{index}.duckdb"
 
@@ -187,7 +182,6 @@ class _Pool:
     def start(self, index: int, task: Task) -> None:
         worker = next((worker for worker in self.workers if worker.task is None), None) or self._new()
         worker.index, worker.task = index, task
-        shutil.copyfile(self.template, self.store_of(index))
         worker.pipe.send((task, self.store_of(index)))
 
     def _new(self) -> _Worker:
@@ -244,11 +238,21 @@ def _work(pipe: Connection, options: Options, threads: int) -> None:
         pipe.send(answer)
 
 
+@cache
+def _template() -> bytes:
+    """A store without runs: for a small trace, making tables and views anew would cost more than the load."""
+    with tempfile.TemporaryDirectory(prefix="phasescope-") as folder:
+        store = Path(folder) / "template.duckdb"
+        create_store(store)
+        return store.read_bytes()
+
+
 def load_task(task: Task, store: Path, options: Options, threads: int = 1) -> Loaded:
-    """Load one task into `store`, which is new or has no runs."""
+    """Load one task into the new store `store`."""
     from analyze.grammars import load_grammar
     from analyze.load import load_group
 
+    store.write_bytes(_template())
     with writable_store(store) as con:
         con.execute(f"SET threads = {threads}")
         return load_group(con, task.sources(), load_grammar(options.rules), options)

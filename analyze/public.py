@@ -19,7 +19,7 @@ from pathlib import Path
 
 import duckdb
 
-from analyze.query import open_store
+from analyze.query import attach_store, open_store
 from analyze.store import create_reference, create_views, sql_text
 
 # Names that name nobody, and words that a report needs.
@@ -86,8 +86,7 @@ class PublicStore:
 
     def _attach(self, path: Path, hide: Sequence[str]) -> dict[str, str]:
         """Open the store beside this one; the SELECT that yields each table's public rows."""
-        self.con.execute(f"ATTACH {_literal(str(path))} AS private (READ_ONLY)")
-        self.con.execute("SET enable_external_access = false")
+        attach_store(self.con, path, "private")
         self.con.execute(
             "CREATE TEMP TABLE public_ids AS SELECT run_id AS private_id, CASE "
             r"WHEN source_kind = 'bundle' AND regexp_full_match(run_id, '\d{8}T\d{6}Z-[0-9a-f]{8}') THEN run_id "
@@ -128,8 +127,7 @@ def _tables(con: duckdb.DuckDBPyConnection) -> dict[str, list[tuple[str, str]]]:
     """
     tables: dict[str, list[tuple[str, str]]] = {}
     for table, column, kind in con.execute(
-        "SELECT table_name, column_name, data_type FROM duckdb_columns() c JOIN duckdb_tables() t "
-        "USING (database_name, schema_name, table_name) WHERE database_name = 'private' "
+        "SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE database_name = 'private' "
         "AND (table_name, column_name) IN (SELECT (table_name, column_name) FROM duckdb_columns() "
         "WHERE database_name = 'memory') ORDER BY table_name, column_index"
     ).fetchall():

@@ -1,5 +1,6 @@
 """Reading a store: read-only, and with no way to the file system or the network."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -8,14 +9,19 @@ from pathlib import Path
 import duckdb
 
 from analyze.errors import PhasescopeError
+from analyze.lake.layout import is_lake
 from analyze.store import check_schema, connect
 
 
-def open_store(path: Path) -> duckdb.DuckDBPyConnection:
-    """A read-only connection whose configuration is locked and which can reach nothing outside the store.
+def open_store(path: str | Path) -> duckdb.DuckDBPyConnection:
+    """A read-only connection on a store or a lake, whose configuration is locked and which can reach nothing else.
 
     Raises PhasescopeError where there is no store, another process holds it, or it is of another version.
     """
+    if is_lake(path):
+        from analyze.lake.read import open_lake
+
+        return open_lake(path)
     con = connect(Path(path), read_only=True)
     try:
         check_schema(con, Path(path))
@@ -28,7 +34,7 @@ def open_store(path: Path) -> duckdb.DuckDBPyConnection:
 
 
 @contextmanager
-def run_query(store: Path, sql: str) -> Iterator[duckdb.DuckDBPyConnection]:
+def run_query(store: str | Path, sql: str) -> Iterator[duckdb.DuckDBPyConnection]:
     """Run one or more statements on a store and yield the connection that holds the last result.
 
     A write, a way out of the store or an error in the SQL raises PhasescopeError with DuckDB's sentence.
@@ -36,6 +42,8 @@ def run_query(store: Path, sql: str) -> Iterator[duckdb.DuckDBPyConnection]:
     con = open_store(store)
     try:
         try:
+            if is_lake(store):
+                _only_reads(con, sql)
             con.execute(sql)
         except duckdb.Error as error:
             raise PhasescopeError(_sentence(str(error))) from error
@@ -44,6 +52,30 @@ def run_query(store: Path, sql: str) -> Iterator[duckdb.DuckDBPyConnection]:
         yield con
     finally:
         con.close()
+
+
+def attach_store(con: duckdb.DuckDBPyConnection, path: str | Path, name: str) -> None:
+    """Attach the tables of a store or a lake as database `name`; the connection then reaches nothing else."""
+    if is_lake(path):
+        from analyze.lake.read import attach_lake
+
+        con.execute(f"ATTACH ':memory:' AS \"{name}\"")
+        attach_lake(con, path, name)
+        return
+    quoted = str(path).replace("'", "''")
+    con.execute(f"ATTACH '{quoted}' AS \"{name}\" (READ_ONLY)")
+    con.execute("SET enable_external_access = false")
+
+
+def _only_reads(con: duckdb.DuckDBPyConnection, sql: str) -> None:
+    """A lake's database is in memory and its files may be opened: what a read-only store refuses is refused here."""
+    for statement in con.extract_statements(sql):
+        reads = statement.type == duckdb.StatementType.SELECT
+        explains = statement.type == duckdb.StatementType.EXPLAIN and not re.match(
+            r"\s*explain\s*[\s(]\s*analy[sz]e\b", statement.query, re.IGNORECASE
+        )
+        if not reads and not explains:
+            raise PhasescopeError("a lake is read-only for queries; change it with `phasescope load --lake`")
 
 
 def _sentence(text: str) -> str:
@@ -98,5 +130,5 @@ def query(
     """
     from analyze.rows_out import write_rows
 
-    with run_query(Path(store), sql) as con:
+    with run_query(store, sql) as con:
         return write_rows(con, format_, Path(out) if out is not None else None, widest=widest)

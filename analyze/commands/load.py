@@ -28,6 +28,10 @@ from analyze.errors import PhasescopeError
     "--jobs", type=click.IntRange(min=1), help="Traces to load at once, each by its own process.  [default: one a core]"
 )
 @click.option(
+    "--lake", help="Load into this lake of Parquet files instead: a folder, or an address such as s3://bucket/lake."
+)
+@click.option("--cluster", metavar="ADDRESS", help="Scheduler of a Dask cluster that loads into the lake.")
+@click.option(
     "--strict", is_flag=True, help="Refuse a source of which anything had to be repaired or left out (exit 3)."
 )
 def command(
@@ -39,32 +43,52 @@ def command(
     label: str | None,
     one_run: bool,
     jobs: int | None,
+    lake: str | None,
+    cluster: str | None,
     strict: bool,
 ) -> None:
     """Load bundles, PyTorch or Perfetto traces, and Instruments exports into a store.
 
     Each SOURCE is a file, a bundle or a folder of traces. What cannot be loaded is named; the others are in.
 
+    With --lake a SOURCE may be an address that fsspec knows (s3://, gs://); see docs/scale.md.
+
     \b
     Example:
       phasescope load demo/bundle trace.json.gz --store phases.duckdb
+      phasescope load s3://bucket/traces --lake s3://bucket/lake --cluster tcp://scheduler:8786
     """
+    if cluster and not lake:
+        raise click.UsageError("--cluster writes into a lake: name one with --lake.")
+    if lake and one_run:
+        raise click.UsageError("--one-run goes into a store; load it without --lake.")
     from analyze.load import Options, load
 
+    def progress(text: str) -> None:
+        click.echo(text, err=True)
+
     options = Options(engine=engine, trace_processor=trace_processor, rules=rules, strict=strict, label=label)
-    result = load(
-        sources, store, options=options, one_run=one_run, jobs=jobs, progress=lambda text: click.echo(text, err=True)
-    )
+    if lake:
+        from analyze.lake.cluster import load_into_lake, load_on_cluster
+
+        if cluster:
+            result = load_on_cluster(sources, lake, cluster, options=options, progress=progress)
+        else:
+            result = load_into_lake(sources, lake, options=options, progress=progress)
+    else:
+        result = load(sources, store, options=options, one_run=one_run, jobs=jobs, progress=progress)
+    where = lake or store
     for run in result.loaded:
         if run.already:
-            click.echo(f"{run.source}: already in {store} as run {run.run_id}")
+            other = "; for other rules or another label load it into a new store" if rules or label else ""
+            click.echo(f"{run.source}: already in {where} as run {run.run_id}{other}")
             continue
         account = f"{run.raw_events} events = {run.loaded_events} loaded + {run.excluded_events} excluded"
         mended = f", {run.repaired_events} repaired" if run.repaired_events else ""
         click.echo(f"{run.source}: run {run.run_id}, {account}{mended}")
         if run.excluded_events or run.repaired_events:
             click.echo(
-                f"  why: phasescope query \"SELECT * FROM quality WHERE run_id = '{run.run_id}'\" --store {store}"
+                f"  why: phasescope query \"SELECT * FROM quality WHERE run_id = '{run.run_id}'\" --store {where}"
             )
     if len(result.failed) == 1 and not result.loaded:
         raise result.failed[0]

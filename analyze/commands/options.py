@@ -6,10 +6,10 @@ import click
 
 store_option = click.option(
     "--store",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=click.Path(path_type=Path),
     default=Path("phases.duckdb"),
     show_default=True,
-    help="The store: one DuckDB file.",
+    help="The store: one DuckDB file, or a lake.",
 )
 
 format_option = click.option(

@@ -12,9 +12,7 @@ from analyze.errors import UsageError
 
 @click.command("compare")
 @click.argument("sides", nargs=-1, required=True, metavar="A B")
-@click.option(
-    "--store", type=click.Path(dir_okay=False, path_type=Path), help="Store of the runs. Default: phases.duckdb."
-)
+@click.option("--store", type=click.Path(path_type=Path), help="Store of the runs. Default: phases.duckdb.")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="HTML page to write.")
 @click.option("--force", is_flag=True, help="Replace the page if it is there.")
 @click.option(

@@ -10,7 +10,7 @@ import click
 @click.command(name="publish")
 @click.argument("site_dir", type=click.Path(file_okay=False, path_type=Path))
 @click.option(
-    "--store", type=click.Path(dir_okay=False, path_type=Path), default=Path("phases.duckdb"), show_default=True,
+    "--store", type=click.Path(path_type=Path), default=Path("phases.duckdb"), show_default=True,
     help="Store whose runs are published.",
 )  # fmt: skip
 @click.option("--title", default="phasescope runs", show_default=True, help="Title of the index.")

@@ -3,8 +3,6 @@
 import json
 import os
 import signal
-import threading
-import time
 from pathlib import Path
 
 import duckdb
@@ -62,24 +60,16 @@ def test_processes_give_the_store_that_one_gives(folder: Path, tmp_path: Path) -
 
 
 def test_a_killed_process_loses_its_own_trace_only(folder: Path, tmp_path: Path) -> None:
-    """The kernel's memory killer, by hand: SIGKILL to the process that waits for a trace which never comes."""
-    pipe = folder / "t2.json"
-    pipe.unlink()
-    os.mkfifo(pipe)
-    pids: list[int] = []
+    """The kernel's memory killer, by hand: SIGKILL to the process that has just got its trace."""
+    trace(folder / "t2.json", 2)
     started = parallel._Pool.start
-
-    def kill_soon() -> None:
-        time.sleep(0.3)
-        os.kill(pids[0], signal.SIGKILL)
 
     def start(pool: parallel._Pool, index: int, task: Task) -> None:
         started(pool, index, task)
         if task.names == ("t2.json",):
             worker = next(worker for worker in pool.workers if worker.task is task)
             assert worker.process.pid is not None
-            pids.append(worker.process.pid)
-            threading.Thread(target=kill_soon, daemon=True).start()
+            os.kill(worker.process.pid, signal.SIGKILL)
 
     tasks = [Task((f"t{n}.json",), (str(folder / f"t{n}.json"),), 1) for n in range(5)]
     outcomes: dict[int, object] = {}

@@ -18,7 +18,10 @@ WITH stated (relation, "column", provenance) AS (
 numbers AS (
     SELECT c.table_name AS relation, c.column_name AS "column", v.view_name IS NOT NULL AS is_view
     FROM duckdb_columns() c
-    LEFT JOIN (SELECT view_name FROM duckdb_views() WHERE NOT internal) v ON v.view_name = c.table_name
+    LEFT JOIN (
+        -- a lake's tables are views on files
+        SELECT view_name FROM duckdb_views() WHERE NOT internal AND NOT contains(sql, 'read_parquet(')
+    ) v ON v.view_name = c.table_name
     WHERE NOT c.internal
         AND (c.data_type IN ('TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT', 'HUGEINT', 'FLOAT', 'DOUBLE')
             OR c.data_type LIKE 'DECIMAL%' OR (c.table_name = 'claims' AND c.column_name = 'numbers'))
