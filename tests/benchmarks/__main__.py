@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.benchmarks import bench_capture, bench_command, bench_hta, bench_load, bench_views
+from tests.benchmarks import bench_capture, bench_command, bench_hta, bench_load, bench_many, bench_views
 from tests.benchmarks.measure import Options, Row, print_table
 
 BENCHMARKS: dict[str, tuple[Callable[[Options], list[Row]], str]] = {
@@ -21,6 +21,8 @@ BENCHMARKS: dict[str, tuple[Callable[[Options], list[Row]], str]] = {
     "views": (bench_views.views, "every view on a store of ten million operators"),
     "startup": (bench_command.startup, "start of the command"),
     "report": (bench_command.report, "the HTML report"),
+    "many": (bench_many.many, "a folder of traces with one process and with two"),
+    "cluster": (bench_many.cluster, "a folder of traces on one Dask worker and on two"),
     "capture": (bench_capture.capture, "what the engine and its samples cost a decode step"),
 }
 

@@ -54,7 +54,8 @@ def reading(options: Options) -> list[Row]:
             load.used_bytes / size,
             "< 8",
             f"{load.used_bytes / MIB:.0f} MiB above the "
-            f"{load.baseline_bytes / MIB:.0f} MiB of interpreter and imports; with them {load.peak_bytes / size:.2f} times",
+            f"{load.baseline_bytes / MIB:.0f} MiB of interpreter and imports; "
+            f"with them {load.peak_bytes / size:.2f} times",
             load.used_bytes < 8 * size,
         )
     )
