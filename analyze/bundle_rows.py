@@ -9,8 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analyze.chrome_trace import NormalisedTrace
+from analyze.errors import PhasescopeError
 from analyze.instruments.clock import PassClock
 from analyze.kv import expected_bytes
+from analyze.mac_rows import energy_rows, opstats_rows
 from analyze.sniff import Source
 from capture.bundle import Bundle, PassRecord
 
@@ -87,6 +89,10 @@ def bundle_rows(bundle: Bundle) -> BundleRows:
             tables["samples"].append(_table(rows, _SAMPLE_TYPES, record.name))
         if "timings.jsonl" in files and (rows := bundle.read_jsonl(files["timings.jsonl"])):
             timings[record.name] = _table(rows, _TIMING_TYPES)
+        for name, rows_of in (("opstats.json", opstats_rows), ("energy.json", energy_rows)):
+            if name in files:
+                for table, found in rows_of(_json(bundle, files[name])).items():
+                    tables.setdefault(table, []).append(_of_pass(found, record.name))
         trace = next((files[name] for name in ("trace.json.gz", "trace.json") if name in files), None)
         if trace:
             traces[record.name] = _opener(bundle, trace)
@@ -119,6 +125,18 @@ def _recording(bundle: Bundle, record: PassRecord) -> Recording | None:
         record.pid,
         PassClock(begin.unix_ns, begin.monotonic_ns) if begin else None,
     )
+
+
+def _json(bundle: Bundle, name: str) -> Any:
+    with bundle.open(name) as stream:
+        try:
+            return msgspec.json.decode(stream.read())
+        except msgspec.DecodeError as error:
+            raise PhasescopeError(f"{bundle.path}: {name} is not JSON ({error}); capture that pass again") from error
+
+
+def _of_pass(table: pa.Table, pass_: str) -> pa.Table:
+    return table.append_column("pass", pa.array([pass_] * table.num_rows, pa.string()))
 
 
 def _opener(bundle: Bundle, name: str) -> Callable[[], BinaryIO]:

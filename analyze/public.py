@@ -65,7 +65,7 @@ class PublicStore:
         open_store(path).close()  # its errors are sentences
         self.con = duckdb.connect(":memory:")
         try:
-            for schema in ("schema.sql", "schema_instruments.sql"):
+            for schema in ("schema.sql", "schema_instruments.sql", "schema_mac.sql"):
                 self.con.execute(sql_text(schema))
             self._selects = self._attach(path, hide)
             self.ids: dict[str, str] = dict(self.con.execute("SELECT private_id, run_id FROM public_ids").fetchall())

@@ -7,6 +7,7 @@ title. Milliseconds are printed to three decimals and stay as they are.
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -63,9 +64,9 @@ def _operation(line: str) -> dict[str, Any] | None:
         "id": match[1],
         "kind": "graph" if match[1][0] == "G" else "kernel",
         "runs": int(match[2]),
-        "mean_schedule_ms": float(match[3]),
-        "mean_gpu_ms": float(match[4]),
-        "total_gpu_ms": float(match[5]),
+        "mean_schedule_ms": _milliseconds(match[3]),
+        "mean_gpu_ms": _milliseconds(match[4]),
+        "total_gpu_ms": _milliseconds(match[5]),
         "name": match[6].strip(),
     }
 
@@ -77,8 +78,8 @@ def _fallback(line: str) -> dict[str, Any] | None:
     return {
         "id": match[1],
         "runs": int(match[2]),
-        "mean_cpu_ms": float(match[3]),
-        "total_cpu_ms": float(match[4]),
+        "mean_cpu_ms": _milliseconds(match[3]),
+        "total_cpu_ms": _milliseconds(match[4]),
         "copy_bytes_approximate": _bytes(match[5]),
         "name": match[6].strip(),
     }
@@ -92,12 +93,18 @@ def _copy(line: str) -> dict[str, Any] | None:
         "kind": match[1],
         "copies": int(match[2]),
         "bytes_approximate": _bytes(match[3]),
-        "total_schedule_ms": float(match[4]),
-        "total_gpu_ms": float(match[5]),
+        "total_schedule_ms": _milliseconds(match[4]),
+        "total_gpu_ms": _milliseconds(match[5]),
         "scalars": int(match[6]),
         "blocking": int(match[8]),
         "memcpy": int(match[9]),
     }
+
+
+def _milliseconds(text: str) -> float | None:
+    """None for nan and inf, which PyTorch prints where it divided by zero, and which JSON does not have."""
+    number = float(text)
+    return number if math.isfinite(number) else None
 
 
 def _bytes(text: str) -> int:

@@ -20,7 +20,7 @@ class Answers(Store):
 
     def __init__(self) -> None:
         super().__init__()
-        for name in ("schema_instruments.sql", "schema_reference.sql"):
+        for name in ("schema_instruments.sql", "schema_mac.sql", "schema_reference.sql"):
             self.con.execute(without_comments(sql_text(name)))
         texts = _view_texts()
         for name in _creation_order(texts):

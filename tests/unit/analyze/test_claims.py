@@ -238,17 +238,18 @@ def test_signposts_of_another_process_are_not_ours() -> None:
 def test_energy_of_the_neural_engine() -> None:
     store = Answers()
     store.run(device="mps")
-    windows = [
-        {"name": name, "runs": 1, "dur_ns": 5_000_000_000, "energy_mj": {"ane_mj": ane, "gpu_mj": 9000}}
-        for name, ane in (("idle", 0), ("prefill", 0), ("generation", 1))
-    ]
-    store.con.execute(
-        "INSERT INTO passes VALUES ('run', 'energy', 'measured', NULL, ?)", [json.dumps({"windows": windows})]
-    )
+    for work, ane in (("idle", 0), ("prefill", 0), ("generation", 1)):
+        for counter, energy_mj in (("ane", ane), ("gpu", 9000)):
+            store.add(
+                "energy", work=work, counter=counter, runs=1, dur_ns=5_000_000_000, energy_mj=energy_mj, derived=False,
+                **{"pass": "energy"},
+            )  # fmt: skip
     row = established(store)["neural_engine"]
     assert row["verdict"] == "holds"
     assert json.loads(row["numbers"])["generation_ane_mw"] == pytest.approx(0.2)
-    store.con.execute("UPDATE passes SET detail = replace(detail::VARCHAR, '\"ane_mj\": 1', '\"ane_mj\": null')")
+    store.con.execute("UPDATE energy SET energy_mj = 500 WHERE counter = 'ane' AND work = 'generation'")
+    assert established(store)["neural_engine"]["verdict"] == "does not hold"
+    store.con.execute("UPDATE energy SET energy_mj = NULL WHERE counter = 'ane' AND work = 'generation'")
     assert established(store)["neural_engine"]["verdict"] == "not established"
 
 

@@ -1,5 +1,7 @@
 """PyTorch's MPS tables, laid out as MPSProfiler.mm prints them (made up: no Mac printed these)."""
 
+import json
+
 from capture.opstats_tables import read_tables
 
 
@@ -45,6 +47,8 @@ COPIES = (
 def test_all_three_tables() -> None:
     tables = read_tables("loading\n" + operations(OPS) + FALLBACKS + COPIES + "bye\n")
     assert tables["operations"] is not None
+    assert tables["operations"][2]["mean_gpu_ms"] is None  # nan, which JSON does not have
+    assert json.loads(json.dumps(tables, allow_nan=False)) == tables
     assert [(*tuple(row.values())[:3], row["total_gpu_ms"], row["name"]) for row in tables["operations"]] == [
         ("G1", "graph", 31, 38.254, "mm:MPS:Half[1,896],MPS:Half[896,4864]"),
         ("K2", "kernel", 1024, 102.4, "sdpa_vector (2-pass), float16"),
