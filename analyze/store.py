@@ -132,12 +132,13 @@ def _is_empty(path: Path) -> bool:
 def _bring_to_this_version(con: duckdb.DuckDBPyConnection) -> None:
     """Views and reference facts are this version's, not those of the version that made the store."""
     reference.refresh(con)
-    con.execute(sql_text("schema_mac.sql"))
     texts = _view_texts()
-    digest = hashlib.sha256("".join(texts.values()).encode()).hexdigest()
+    later_tables = sql_text("schema_mac.sql")
+    digest = hashlib.sha256("".join([later_tables, *texts.values()]).encode()).hexdigest()
     if scalar(con, "SELECT value FROM store_info WHERE key = 'views_sha256'") == digest:
         return
     con.execute("BEGIN")
+    con.execute(later_tables)
     for (name,) in con.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall():
         con.execute(f'DROP VIEW IF EXISTS "{name}" CASCADE')
     create_views(con)

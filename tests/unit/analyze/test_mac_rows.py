@@ -83,5 +83,6 @@ def test_an_older_store_gets_the_tables(tmp_path: Path) -> None:
     with duckdb.connect(str(store)) as con:
         con.execute("DROP TABLE energy")
         con.execute("DROP TABLE mps_operators")
+        con.execute("UPDATE store_info SET value = 'older' WHERE key = 'views_sha256'")
     assert phasescope.load([bundle(tmp_path / "b")], store).failed == []
     assert rows(store, "SELECT count(*) FROM energy") == [(4,)]
