@@ -38,7 +38,7 @@ $(VENV)/.capture: pyproject.toml constraints.txt
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.capture
-	$(PIP) --editable '.[capture,dev]'
+	$(PIP) --editable '.[capture,cluster,dev]'
 	touch $@
 
 # The report is tested in a real browser. Where there is none and none can be installed, those tests skip and say so.
