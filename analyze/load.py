@@ -6,7 +6,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -21,6 +21,7 @@ from analyze.errors import GateRefused, PhasescopeError
 from analyze.grammars import Grammar, load_grammar
 from analyze.instruments.insert import insert_instruments
 from analyze.perfetto_trace import read_perfetto_trace
+from analyze.progress import WatchedStream, announcement
 from analyze.sniff import Source, sniff
 from analyze.store import scalar, transaction, writable_store
 from analyze.trace_rows import insert_rows, insert_trace
@@ -101,8 +102,9 @@ def load(
             _load_by_processes(con, groups, tasks, jobs, options, result, progress)
             return result
         warm_up(options.engine, options.trace_processor)
-        for group in groups:
-            progress(f"loading {', '.join(source.name for source in group)}")
+        for group, task in zip(groups, tasks, strict=True):
+            progress(announcement(", ".join(task.names), task.raw_bytes))
+            group = [_watched(source, progress) for source in group]
             try:
                 loaded = load_group(con, group, grammar, options)
                 result.loaded.append(loaded)
@@ -110,6 +112,14 @@ def load(
             except PhasescopeError as error:
                 result.failed.append(error)
     return result
+
+
+def _watched(source: Source, progress: Progress) -> Source:
+    """The source, saying how much of it was read."""
+    if source.kind == "bundle":
+        return source
+    total = parallel.raw_bytes(source.path)
+    return replace(source, open=lambda: WatchedStream(source.open(), source.name, total, progress))  # type: ignore[arg-type,return-value]
 
 
 def find_groups(sources: Sequence[str | Path], result: LoadResult, *, one_run: bool = False) -> list[list[Source]]:

@@ -45,6 +45,7 @@ class Task:
     names: tuple[str, ...]
     paths: tuple[str, ...]
     memory_bytes: int
+    raw_bytes: int = 0
 
     @classmethod
     def of(cls, group: Sequence[Source]) -> Task:
@@ -52,7 +53,7 @@ class Task:
         paths = tuple(dict.fromkeys(str(source.path) for source in group))
         raw = sum(raw_bytes(Path(path)) for path in paths)
         memory = min(_MEMORY_OVER_RAW * raw, _MEMORY_MOST_BYTES) + _MEMORY_BESIDE_BYTES
-        return cls(tuple(source.name for source in group), paths, memory)
+        return cls(tuple(source.name for source in group), paths, memory, raw)
 
     def sources(self) -> list[Source]:
         """The sources, found again."""
@@ -75,7 +76,7 @@ def raw_bytes(path: Path) -> int:
 
 def default_jobs(tasks: Sequence[Task]) -> int:
     """Processes for these tasks: one a core, and one where the traces are few or small."""
-    work = sum(task.memory_bytes - _MEMORY_BESIDE_BYTES for task in tasks) / _MEMORY_OVER_RAW
+    work = sum(task.raw_bytes for task in tasks)
     return 1 if work < WORTH_PROCESSES_BYTES else min(_cores(), len(tasks))
 
 

@@ -15,6 +15,8 @@ from analyze import reference
 from analyze.errors import PhasescopeError
 
 SCHEMA_VERSION = "1"
+# Enough for any load, which holds its trace beside it; what goes beyond, DuckDB keeps on disk.
+_MEMORY_LIMIT = "2GiB"
 # A full disk shows as any of these, depending on whether data, log or commit meets it.
 _CANNOT_WRITE = (
     duckdb.IOException,
@@ -86,6 +88,7 @@ def writable_store(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     con = connect(path, read_only=False)
     try:
         _create_tables(con)
+        con.execute(f"SET memory_limit = '{_MEMORY_LIMIT}'")
         check_schema(con, path)
         _bring_to_this_version(con)
         yield con
