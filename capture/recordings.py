@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import io
 import os
 import re
 import tempfile
 import time
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from capture.bundle import write_then_rename
 from capture.child import ChildResult
@@ -17,7 +18,8 @@ from capture.clock import read_clocks
 from capture.launched import OnEvent, clean_environment, passed_on, run_launched
 from capture.redact import redact
 from capture.spec import CaptureSpec
-from capture.toc_redaction import other_processes, redact_processes, redact_toc
+from capture.table_redaction import redact_table
+from capture.toc_redaction import redact_toc
 from capture.xctrace import (
     TEMPLATE,
     Xctrace,
@@ -192,16 +194,13 @@ def _not_whole(check: ExportCheck, code: int, said: str) -> str:
 
 
 def _pack(raw: Path, target: Path, pid: int) -> None:
-    """Compress an export, with other programs' names replaced."""
-    with raw.open("rb") as lines:
-        others = other_processes(lines, pid)
+    """Compress an export, with what is private in it replaced."""
     with (
-        raw.open("rb") as lines,
         write_then_rename(target) as stream,
         gzip.GzipFile(target.name.removesuffix(".gz"), "wb", 6, stream, mtime=0) as packed,
+        io.BufferedWriter(cast(io.RawIOBase, packed), 1 << 20) as lines,
     ):
-        for line in redact_processes(lines, others):
-            packed.write(line)
+        redact_table(raw, lines, pid)
 
 
 def _counter_words(toc: bytes) -> list[str]:

@@ -1,11 +1,9 @@
-"""Taking out of Instruments exports what is nobody's business: owners, ids, arguments, environments, other programs.
+"""Taking out of a table of contents (TOC) what is nobody's business: owners, ids, arguments, environments, programs.
 
-A table of contents (TOC) is rebuilt from what is known to be harmless, so that what a later Xcode adds stays out
-too. Rows of other processes stay in (their share of the GPU is evidence), under the name `other`.
+It is rebuilt from what is known to be harmless, so that what a later Xcode adds stays out too.
 """
 
 import re
-from collections.abc import Iterable, Iterator
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
@@ -42,10 +40,6 @@ _SETTINGS = ("Counter Set:", "Shader Timeline:", "Induced GPU Performance State:
 _CHOICES = ("SINGLE", "ALL")
 _HIDDEN = "[redacted]"
 _SAFE_TEXT = re.compile(r"[\w .,:()+>-]{1,80}", re.ASCII)
-
-# Programs of macOS itself, whose names tell nothing of the person.
-SYSTEM_PROCESSES = frozenset({"WindowServer", "kernel_task", "kernel"})
-
 
 def redact_toc(xml: bytes) -> bytes:
     """The TOC with only what the analysis needs. Raises ValueError when it is not a whole TOC.
@@ -113,28 +107,3 @@ def _text(tag: str, text: str) -> str:
     if tag in _TEXTS:
         return text if _SAFE_TEXT.fullmatch(text) else _HIDDEN
     return ""
-
-
-_PROCESS = re.compile(rb'<process\b[^>]*\bfmt="([^"]*) \((\d+)\)"')
-
-
-def other_processes(lines: Iterable[bytes], own_pid: int | None) -> dict[bytes, bytes]:
-    """Names of the processes in an export that are neither the recorded one nor macOS's own, by "name (pid)"."""
-    found: dict[bytes, bytes] = {}
-    for line in lines:
-        for name, pid in _PROCESS.findall(line):
-            if int(pid) != own_pid and name.decode("utf-8", "replace") not in SYSTEM_PROCESSES and name:
-                found[name + b" (" + pid + b")"] = name
-    return found
-
-
-def redact_processes(lines: Iterable[bytes], others: dict[bytes, bytes]) -> Iterator[bytes]:
-    """The lines with the names of `others` replaced by `other`; pids, times and everything else stay."""
-    if not others:
-        yield from lines
-        return
-    names = sorted(set(others.values()), key=len, reverse=True)
-    # As "name (pid)" in labels and as "(name, pid: 1)" in threads.
-    pattern = re.compile(rb"(?<![\w.-])(?:" + b"|".join(map(re.escape, names)) + rb")(?= \(\d+\)|, pid: \d+)")
-    for line in lines:
-        yield pattern.sub(b"other", line)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from capture.toc_redaction import other_processes, redact_processes, redact_toc
+from capture.toc_redaction import redact_toc
 from tests.shared import SHARED, needs_shared
 
 TOC = """<?xml version="1.0"?>
@@ -94,41 +94,3 @@ def test_a_real_toc_keeps_its_tables() -> None:
     assert b"--iters" not in redacted
     assert b"SkyLight" not in redacted
     assert read_toc(io.BytesIO(redacted), "toc.xml") == read_toc(io.BytesIO(real), "toc.xml")
-
-
-def test_names_of_other_programs_go_and_everything_else_stays() -> None:
-    lines = [
-        b'<row><process id="1" fmt="Diary (7)"><pid id="2" fmt="7">7</pid></process></row>\n',
-        b'<row><formatted-label id="3" fmt="Blit ( Diary (7) ) 0x9"/><process ref="1"/></row>\n',
-        b'<row><thread id="4" fmt="Main Thread 0x1 (Diary, pid: 7)"><process ref="1"/></thread></row>\n',
-        b'<row><process id="5" fmt="python3.11 (42)"/><process id="6" fmt="WindowServer (9)"/><s>Diary 1</s></row>\n',
-    ]
-    others = other_processes(lines, own_pid=42)
-    assert others == {b"Diary (7)": b"Diary"}
-    assert list(redact_processes(lines, others)) == [
-        lines[0].replace(b"Diary", b"other"),
-        lines[1].replace(b"Diary", b"other"),
-        lines[2].replace(b"Diary", b"other"),
-        lines[3],
-    ]
-    assert list(redact_processes(lines, {})) == lines
-
-
-@needs_shared
-def test_a_real_table_loads_the_same_under_other_names() -> None:
-    from tests.unit.analyze.instruments_xml import read
-
-    real = (SHARED / "traces" / "instruments" / "metal-gpu-intervals.xml").read_bytes()
-    lines = real.splitlines(keepends=True)
-    redacted = b"".join(redact_processes(lines, other_processes(lines, 98491)))
-    assert b"Firefox" not in redacted
-    assert b"Terminal" not in redacted
-    before, after = (read(data).tables for data in (real, redacted))
-    assert after["kernels"].drop(["process"]) == before["kernels"].drop(["process"])
-    assert set(after["kernels"]["process"].to_pylist()) == {
-        "sm_apple_metal_probe_host (98491)",
-        "WindowServer (420)",
-        "other (63961)",
-        "other (643)",
-    }
-    assert after["metal_gpu_intervals"]["pid"] == before["metal_gpu_intervals"]["pid"]
