@@ -37,10 +37,13 @@ def attach_lake(con: duckdb.DuckDBPyConnection, url: str | Path, database: str) 
     lake.check()
     if is_remote(lake.url):
         con.register_filesystem(lake.fs)
-    markers = lake.markers()
     files: dict[str, list[str]] = {}
-    for marker in markers:
+    seen: set[str] = set()
+    for marker in lake.markers():
         _check_version(lake, marker)
+        if marker.source_sha256 in seen:
+            continue  # two workers did the same bytes under two names at once: one run, as in a store
+        seen.add(marker.source_sha256)
         for table, name in marker.files.items():
             files.setdefault(table, []).append(name)
     before = con.execute("SELECT current_database()").fetchall()[0][0]

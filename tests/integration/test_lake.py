@@ -181,6 +181,17 @@ def test_other_bytes_of_the_same_run_are_refused(bundles: Path, tmp_path: Path) 
     assert "the lake holds another bundle of run 20260101T000000Z-00000000" in str(result.failed[0])
 
 
+def test_the_same_bytes_under_two_names_are_one_run(tmp_path: Path) -> None:
+    for name in ("a.json", "b.json"):
+        (tmp_path / name).write_text('[{"ph":"X","cat":"cpu_op","name":"x","pid":1,"tid":1,"ts":1,"dur":2}]')
+    result = load_into_lake([tmp_path / "a.json", tmp_path / "b.json"], str(tmp_path / "lake"))
+    assert len(result.loaded) == 2
+    con = open_store(tmp_path / "lake")
+    assert con.execute("SELECT source FROM runs").fetchall() == [("a.json",)]
+    assert con.execute("SELECT count(*) FROM ops").fetchall() == [(1,)]
+    con.close()
+
+
 def test_addresses(tmp_path: Path) -> None:
     assert address(Path("s3://bucket/lake")) == "s3://bucket/lake"
     assert is_lake("memory://x")
