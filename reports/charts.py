@@ -10,10 +10,11 @@ from reports import palette
 from reports.figure import Figure, Row, tooltips, top_title
 
 
-def step_latency(rows: Sequence[Row], cached: str) -> Figure:
+def step_latency(rows: Sequence[Row], cached: str, trend: Sequence[Row] = ()) -> Figure:
     """Clean latency of each decode step: median line, band from the 5th to the 95th percentile, outliers ringed.
 
-    `rows`: step, median_ms, p5_ms, p95_ms, outlier (bool), and texts median, range, cached.
+    `rows`: step, median_ms, p5_ms, p95_ms, outlier (bool), and texts median, range, cached. `trend`: step, fit_ms
+    and a text verdict at the ends of the fitted line.
     """
     base = alt.Chart(alt.NamedData("steps"))
     x = alt.X("step:Q", axis=alt.Axis(title=cached, tickMinStep=1, format="d"), scale=alt.Scale(nice=False, padding=8))
@@ -38,11 +39,15 @@ def step_latency(rows: Sequence[Row], cached: str) -> Figure:
         .mark_text(color=palette.INK, dy=-14, fontSize=11)
         .encode(x=x, y="median_ms:Q", text="step_name:N")
     )
-    marked = (rings, ring_names) if any(row["outlier"] for row in rows) else ()
+    marked = [rings, ring_names] if any(row["outlier"] for row in rows) else []
+    if trend:
+        fitted = alt.Chart(alt.NamedData("trend")).mark_line(color=palette.INK, strokeDash=[6, 4], strokeWidth=1.3)
+        named = alt.Chart(alt.NamedData("trend")).mark_text(color=palette.INK, align="right", dy=-9, fontSize=11)
+        marked[:0] = [fitted.encode(x=x, y="fit_ms:Q"), named.encode(x=x, y="fit_ms:Q", text="verdict:N")]
     return Figure(
         name="step-latency",
         chart=alt.layer(band, line, points, *marked).properties(width="container", height=260),
-        data={"steps": list(rows)},
+        data={"steps": list(rows), **({"trend": list(trend)} if trend else {})},
         description="Clean latency of each decode step, median with a band from the 5th to the 95th percentile.",
     )
 
@@ -132,29 +137,72 @@ def kv_difference(rows: Sequence[Row]) -> Figure:
     )
 
 
-def memory_counter(name: str, rows: Sequence[Row], unit: str, colour: str) -> Figure:
-    """One memory counter at the phase edges, a line a repeat. `rows`: edge (−1 before prefill, 0 after it, then steps),
-    repeat, value, phase, text."""
+def memory_counter(
+    name: str, rows: Sequence[Row], unit: str, colour: str, prefill_end: float | None, extent: tuple[float, float]
+) -> Figure:
+    """One memory counter at the phase edges, a line a repeat, over `extent` since prefill began; prefill is tinted.
+
+    `rows`: at, repeat, value, where, text.
+    """
     data = f"memory_{name}"
     base = alt.Chart(alt.NamedData(data))
-    x = alt.X(
-        "edge:Q",
-        axis=alt.Axis(
-            title=None,
-            tickMinStep=1,
-            format="d",
-            labelExpr="datum.value < 0 ? 'before' : datum.value == 0 ? 'prefill' : format(datum.value, 'd')",
-        ),
-        scale=alt.Scale(nice=False, zero=False),
-    )
-    y = alt.Y("value:Q", scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(title=None, tickCount=3))
+    x, y = _since_prefill(extent), alt.Y("value:Q", scale=alt.Scale(zero=False, nice=True), axis=_THIRDS)
     line = base.mark_line(color=colour, strokeWidth=1.3, opacity=0.75).encode(x=x, y=y, detail="repeat:N")
     points = base.mark_circle(color=colour, size=16, opacity=1).encode(
         x=x, y=y, tooltip=tooltips(("where", "at"), ("text", "value"), ("repeat", "repeat"))
     )
+    return _memory(
+        name, [line, points], {data: list(rows)}, prefill_end, extent, f"bytes at the edges of the phases, in {unit}."
+    )
+
+
+def allocations(
+    name: str, rows: Sequence[Row], unit: str, colour: str, prefill_end: float | None, extent: tuple[float, float]
+) -> Figure:
+    """Least and most bytes in tensors in each stretch of the trace, on the axis of `memory_counter`.
+
+    `rows`: at, end, least, most (in `unit`), where, text.
+    """
+    data = f"memory_{name}"
+    bars = (
+        alt.Chart(alt.NamedData(data))
+        .mark_bar(color=colour, opacity=0.85, minBandSize=1)
+        .encode(
+            x=_since_prefill(extent),
+            x2="end:Q",
+            y=alt.Y("least:Q", scale=alt.Scale(zero=False, nice=True), axis=_THIRDS),
+            y2="most:Q",
+            tooltip=tooltips(("where", "at"), ("text", "least to most")),
+        )
+    )
+    return _memory(
+        name, [bars], {data: list(rows)}, prefill_end, extent, f"bytes by the allocations of the trace, in {unit}."
+    )
+
+
+_THIRDS = alt.Axis(title=None, tickCount=3)
+
+
+def _since_prefill(extent: tuple[float, float]) -> alt.X:
+    axis = alt.Axis(title=None, format="~r", tickCount=4)
+    return alt.X("at:Q", axis=axis, scale=alt.Scale(domain=list(extent), nice=False, zero=False))
+
+
+def _memory(
+    name: str,
+    layers: list[alt.Chart],
+    data: dict[str, list[Row]],
+    prefill_end: float | None,
+    extent: tuple[float, float],
+    about: str,
+) -> Figure:
+    if prefill_end is not None:
+        data["memory_prefill"] = [{"at": 0.0, "end": prefill_end}]
+        tint = alt.Chart(alt.NamedData("memory_prefill")).mark_rect(color=palette.PHASES["prefill"], opacity=0.14)
+        layers.insert(0, tint.encode(x=_since_prefill(extent), x2="end:Q"))
     return Figure(
         name=f"memory-{name}".replace("_", "-"),
-        chart=alt.layer(line, points).properties(width="container", height=110),
-        data={data: list(rows)},
-        description=f"{name.replace('_', ' ')} bytes at the edges of the phases, in {unit}.",
+        chart=alt.layer(*layers).properties(width="container", height=110),
+        data=data,
+        description=f"{name.replace('_', ' ')} {about}",
     )

@@ -26,14 +26,20 @@ PLAIN = (
     "idle_causes",
     "steps",
     "outliers",
+    "decode_trend",
+    "step_audit",
+    "phase_counters",
     "kv",
     "kv_per_token",
     "kv_formula",
     "memory",
+    "allocations",
+    "memory_growth",
     "host",
     "claims",
     "quality",
     "coverage",
+    "provenance",
 )
 
 

@@ -10,15 +10,17 @@ from pathlib import Path
 
 from analyze.errors import PhasescopeError
 from analyze.query import find_run, open_store
-from reports import embed
+from reports import embed, provenance
 from reports.collect import collect
 from reports.figure import Figure
 from reports.page import page
 from reports.queries import Result
 from reports.sections import (
     answer,
+    audit,
     budget,
     claims,
+    counters,
     glance,
     host,
     kv,
@@ -49,10 +51,12 @@ class ReportData:
     budget: budget.Budget | None
     timeline: timeline.Timeline | None
     steps: steps.Steps | None
+    audit: audit.Audit | None
     kv: kv.KvCache | None
     memory: memory.Memory | None
     host: Table | None
     roofline: roofline.Roofline | None
+    counters: Table | None
     operators: Table | None
     kernels: Table | None
     quality: quality.Quality
@@ -64,7 +68,7 @@ class ReportData:
         run = results["run"].one()
         names = Names(include_paths)
         facts = (run["device_name"] or run["device"], run["dtype"], run["attention"])
-        return cls(
+        data = cls(
             run_id=run["run_id"],
             title=names(run["model"] or run["source"]),
             subtitle=" · ".join(names(fact) for fact in facts if fact),
@@ -76,15 +80,55 @@ class ReportData:
             claims=claims.build(results, names),
             budget=budget.build(results),
             timeline=timeline.build(results, names),
-            steps=steps.build(results),
+            steps=steps.build(results, names),
+            audit=audit.build(results, names),
             kv=kv.build(results, names),
             memory=memory.build(results),
             host=host.build(results),
             roofline=roofline.build(results),
+            counters=counters.build(results, names),
             operators=operators.build_operators(results, names),
             kernels=operators.build_kernels(results, names),
             quality=quality.build(results, names),
             clean_reason=next((names(row["reason"]) for row in results["passes"] if row["pass"] == "clean"), None),
+        )
+        return provenance.stamped(data, provenance.words(results["provenance"]))
+
+    @property
+    def parts(self) -> tuple[tuple[str, str, bool], ...]:
+        """Sections between the claims and Quality: id, title, and whether the run has data for it."""
+        return (
+            ("budget", "Where the time goes", self.budget is not None),
+            ("timeline", "Timeline", self.timeline is not None),
+            ("steps", "Step by step", self.steps is not None or self.audit is not None),
+            ("kv", "KV cache", self.kv is not None),
+            ("memory", "Memory", self.memory is not None),
+            ("host", "Host", self.host is not None),
+            ("roofline", "Roofline", self.roofline is not None or self.counters is not None),
+            ("operators", "Operators and kernels", self.operators is not None or self.kernels is not None),
+            ("absent", "What this run does not tell", bool(self.absent)),
+        )
+
+    @property
+    def absent(self) -> tuple[tuple[str, str], ...]:
+        """What the run has no data for, and why; one line each."""
+        clean = "latencies are quoted from a clean pass only, and this run has none"
+        lines = (
+            ("Where the time goes", self.budget, "no pass recorded operators or device work inside a phase"),
+            ("Timeline", self.timeline, "there is no trace"),
+            ("Latencies", self.steps, clean + (f": {self.clean_reason}" if self.clean_reason else "")),
+            ("KV cache", self.kv, "the cache was not sampled"),
+            ("Memory", self.memory, "there are no samples and no allocations"),
+            ("Host", self.host, "neither CPU time nor operators were recorded"),
+            ("Roofline", self.roofline, "it counts from the model's architecture, which the source does not tell"),
+            ("Operators", self.operators, "none were recorded"),
+            ("Kernels", self.kernels, "no pass recorded work on a device"),
+        )
+        # the CPU is its own device: its operators are its kernels
+        return tuple(
+            (title, why)
+            for title, part, why in lines
+            if part is None and not (title == "Kernels" and self.device == "cpu" and self.operators)
         )
 
     def figures(self) -> Iterator[Figure]:

@@ -25,13 +25,17 @@ class Cell:
 
 @dataclass(frozen=True)
 class Column:
-    """A head, with a unit and a group above it where there is one."""
+    """A head, with a unit and a group above it where there is one.
+
+    `how`: how its numbers came to be, as one word, or as `relation.column` of the store whose word it is.
+    """
 
     head: str
     unit: str = ""
     numeric: bool = False
     group: str = ""
     tone: str = ""
+    how: str = ""
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,12 @@ class Table:
     searchable: bool = False
     first: int = 0
     note: str = ""
+
+    @property
+    def how(self) -> str:
+        """The word that all numbers of the table share; empty where they differ or nothing is said of them."""
+        words = {column.how for column in self.columns if column.numeric}
+        return words.pop() if len(words) == 1 else ""
 
     @property
     def groups(self) -> list[tuple[str, str, int]]:

@@ -159,8 +159,11 @@ def _table(bars: list[Bar], sql: tuple[Result, ...]) -> Table:
             rows.append(tuple(whole))
     columns = [Column("part"), Column("seen from")]
     for phase in phases:
-        columns += [Column("time", unit, True, phase, phase) for unit in ("ns", "ms")]
-        columns.append(Column("share", "%", True, phase, phase))
+        columns += [Column("time", unit, True, phase, phase, "time_budget.ns") for unit in ("ns", "ms")]
+        columns.append(Column("share", "%", True, phase, phase, "time_budget.share"))
+    if len({bar.side for bar in bars}) == 1:
+        del columns[1]
+        rows = [(row[0], *row[2:]) for row in rows]
     caption = "The same parts in numbers: the mean call of each phase."
     return Table("budget-table", caption, tuple(columns), tuple(rows), sql)
 
@@ -208,14 +211,14 @@ def _causes(results: Mapping[str, Result], chosen: str) -> Table | None:
     columns = (
         Column("phase"),
         Column("why the device was idle"),
-        Column("gaps", "", True),
-        Column("time", "ms", True),
-        Column("longest", "ms", True),
-        Column("share of idle", "%", True),
+        Column("gaps", "", True, how="derived"),
+        Column("time", "ms", True, how="device_idle.dur_ns"),
+        Column("longest", "ms", True, how="device_idle.dur_ns"),
+        Column("share of idle", "%", True, how="derived"),
     )
     return Table(
         "idle-table",
-        "Gaps between device work, by what the trace shows of the reason.",
+        "Gaps between kernels, by what the trace shows of the reason; in the bar a copy counts as busy.",
         columns,
         cells,
         (results["idle_causes"],),

@@ -16,6 +16,8 @@ _PEAKS = (
     ("resident", "resident set of the process"),
 )
 
+_NOT_FASTER = 0.95  # a profiled call that is faster than this share of the clean one was not on the same machine
+
 
 @dataclass(frozen=True)
 class Tile:
@@ -26,6 +28,7 @@ class Tile:
     unit: str
     note: str
     tone: str = ""
+    how: str = ""  # as in tables.Column
 
 
 @dataclass(frozen=True)
@@ -75,12 +78,14 @@ def _latency_tiles(run: Row, clean: Mapping[str, Row]) -> list[Tile]:
             note = f"p5–p95: {low}–{high}{fmt.THIN}{name}, {fmt.plural(row['calls'], 'call').replace(' ', fmt.THIN)}"
         else:
             note = "one call, so no spread"
-        tiles.append(Tile(label, value, name, note, phase))
+        tiles.append(Tile(label, value, name, note, phase, "step_latency.median_ns"))
     row = clean.get("decode")
     batch = run["batch_size"] or 1
     if row and row["tokens_per_second"] is not None:
         note = f"decode, all {fmt.count(batch)} sequences" if batch > 1 else "decode, one sequence"
-        tiles.append(Tile("Tokens a second", fmt.significant(row["tokens_per_second"]), "tokens/s", note, "decode"))
+        tiles.append(
+            Tile("Tokens a second", fmt.significant(row["tokens_per_second"]), "tokens/s", note, "decode", "derived")
+        )
     return tiles
 
 
@@ -89,9 +94,15 @@ def _trace_tiles(results: Mapping[str, Result]) -> list[Tile]:
     tiles = [Tile("Latency", None, "", "needs a clean pass, which this run lacks")]
     if window["end_ns"] is not None:
         value, unit = _split(fmt.duration(window["end_ns"] - window["start_ns"]))
-        tiles.append(Tile("Traced span", value, unit, "profiler on: explains, is not a latency"))
+        tiles.append(Tile("Traced span", value, unit, "profiler on: explains, is not a latency", how="derived"))
     tiles.append(
-        Tile("Events", fmt.count(run["loaded_events"]), "", f"of {fmt.count(run['raw_events'])} in the source")
+        Tile(
+            "Events",
+            fmt.count(run["loaded_events"]),
+            "",
+            f"of {fmt.count(run['raw_events'])} in the source",
+            how="runs.loaded_events",
+        )
     )
     return tiles
 
@@ -102,9 +113,9 @@ def _kv(results: Mapping[str, Result], run: Row) -> Tile:
         return Tile("KV cache a token", None, "", "no samples of the cache")
     value, unit = _split(fmt.size(row["bytes_per_token"]))
     batch = run["batch_size"] or 1
-    note = "measured" + (f", for {fmt.count(batch)} sequences" if batch > 1 else "")
-    note += "" if row["least"] == row["most"] else ", median; growth is not even"
-    return Tile("KV cache a token", value, unit, note)
+    note = f"for {fmt.count(batch)} sequences" if batch > 1 else "growth from step to step"
+    note += "" if row["least"] == row["most"] else ", median; it is not even"
+    return Tile("KV cache a token", value, unit, note, how="derived")
 
 
 def _memory(results: Mapping[str, Result]) -> Tile:
@@ -112,7 +123,11 @@ def _memory(results: Mapping[str, Result]) -> Tile:
     for counter, meaning in _PEAKS:
         if peaks.get(counter):
             value, unit = _split(fmt.size(peaks[counter]))
-            return Tile("Peak memory", value, unit, meaning)
+            return Tile("Peak memory", value, unit, meaning, how="derived")
+    allocated = [row["most_bytes"] for row in results["allocations"] if not row["device"].startswith("cpu")]
+    if allocated:
+        value, unit = _split(fmt.size(max(allocated)))
+        return Tile("Peak memory", value, unit, "in tensors, by the trace's allocations", how="derived")
     return Tile("Peak memory", None, "", "no memory samples")
 
 
@@ -122,8 +137,9 @@ def _profiler(results: Mapping[str, Result]) -> Tile:
     if main is None:
         return Tile("Profiler's own cost", None, "", "no profiled pass")
     note = ", ".join(f"{phase} ×{fmt.THIN}{fmt.significant(ratio)}" for phase, ratio in ratios.items())
-    note += "; below 1 is less than the noise" if main < 1 else "; never in a latency"
-    return Tile("Profiler's own cost", f"×{fmt.THIN}{fmt.significant(main)}", "", note)
+    if min(ratios.values()) < _NOT_FASTER:
+        return Tile("Profiler's own cost", None, "", f"{note}: the machine was busier in the clean pass", how="derived")
+    return Tile("Profiler's own cost", f"×{fmt.THIN}{fmt.significant(main)}", "", note, how="derived")
 
 
 def _facts(run: Row, names: Names) -> tuple[Fact, ...]:

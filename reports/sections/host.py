@@ -18,11 +18,18 @@ _KEYS = (
     ("kernels_per_call", "device rows", "", "for each call"),
 )
 
+_OF_DEVICE = {"launches_per_token", "launches_per_call", "kernels_per_call"}
+
 
 def build(results: Mapping[str, Result]) -> Table | None:
     """None where nothing of it is known; a column that no phase has is left out."""
     host = results["host"]
-    kept = [key for key in _KEYS if any(row[key[0]] is not None for row in host)]
+    kept = [
+        key
+        for key in _KEYS
+        # launches of a run that never launched anything say nothing
+        if any(row[key[0]] if key[0] in _OF_DEVICE else row[key[0]] is not None for row in host)
+    ]
     if not kept:
         return None
     rows: list[list[Cell]] = [[word(row["phase"])] for row in host]
@@ -32,11 +39,14 @@ def build(results: Mapping[str, Result]) -> Table | None:
         for row, cells, bar in zip(host, rows, bars, strict=True):
             shown = fmt.significant(row[key]) if key.endswith("percent") else fmt.rate(row[key])
             cells.append(number(row[key], shown, bar, row["phase"]))
-    columns = (Column("phase"), *(Column(head, unit, True, group) for _, head, unit, group in kept))
+    columns = (Column("phase"), *(Column(head, unit, True, group, how="derived") for _, head, unit, group in kept))
+    says = {
+        "% of one core": "CPU time of the whole process as per cent of one core: 200 % are two cores at work.",
+        "": "How many operators and launches a call costs, and each token of it.",
+    }
     return Table(
         "host-table",
-        "CPU time of the whole process as per cent of one core (200 % are two cores at work), and how many"
-        " operators and launches a token costs.",
+        " ".join(text for unit, text in says.items() if any(key[2] == unit for key in kept)),
         columns,
         tuple(tuple(cells) for cells in rows),
         (host,),

@@ -102,10 +102,10 @@ def _table(rows: list[Row], sql: Result) -> Table:
     )
     columns = (
         Column("after"),
-        Column("cached tokens", "", True),
-        Column("measured", "bytes", True),
-        Column("computed", "bytes", True),
-        Column("difference", "bytes", True),
+        Column("cached tokens", "", True, how="phases.cached_tokens"),
+        Column("in the cache", "bytes", True, how="kv_check.measured_bytes"),
+        Column("computed", "bytes", True, how="kv_check.computed_bytes"),
+        Column("difference", "bytes", True, how="derived"),
         Column("verdict"),
     )
     return Table("kv-table", "Bytes in the KV cache after each call.", columns, cells, (sql,), first=12)

@@ -70,9 +70,9 @@ def _pivot(
     for phase in phases:
         group = f"{phase} phases" if phase == "outside" else phase
         columns += [
-            Column("calls", "", True, group, phase),
-            Column(head, "ms", True, group, phase),
-            Column("share", "%", True, group, phase),
+            Column("calls", "", True, group, phase, how="derived"),
+            Column(head, "ms", True, group, phase, how="derived"),
+            Column("share", "%", True, group, phase, how="derived"),
         ]
     rest = ordered[MOST_ROWS:]
     if rest:

@@ -54,15 +54,16 @@ def build(results: Mapping[str, Result], names: Names) -> Quality:
 
 def _banner(results: Mapping[str, Result]) -> str | None:
     run = results["run"].one()
-    repaired = sum(row["events"] for row in results["quality"] if row["kind"] == "repaired")
     parts = []
     if run["excluded_events"]:
         share = fmt.percent(run["excluded_events"] / run["raw_events"])
         parts.append(
             f"{fmt.plural(run['excluded_events'], 'event')} of {fmt.count(run['raw_events'])} ({share}) left out"
         )
-    if repaired:
-        parts.append(f"{fmt.plural(repaired, 'event')} repaired")
+    repairs = [row for row in results["quality"] if row["kind"] == "repaired"]
+    if repairs:
+        repaired = sum(row["events"] or 0 for row in repairs)
+        parts.append(f"{fmt.plural(repaired, 'event')} repaired" if repaired else "the source was repaired")
     return " and ".join(parts) or None
 
 
@@ -78,7 +79,12 @@ def _reasons(quality: Result, names: Names) -> Table | None:
         )
         for row in quality
     )
-    columns = (Column("kind"), Column("reason"), Column("events", "", True), Column("where, or why"))
+    columns = (
+        Column("kind"),
+        Column("reason"),
+        Column("events", "", True, how="quality.events"),
+        Column("where, or why"),
+    )
     return Table("quality-table", "What was left out, repaired, or must be known.", columns, rows, (quality,), first=20)
 
 
@@ -107,9 +113,9 @@ def _coverage(coverage: Result) -> Table | None:
     columns = (
         Column("pass"),
         Column("attributed by"),
-        Column("device rows", "", True),
-        Column("device time", "ms", True),
-        Column("share", "%", True),
+        Column("device rows", "", True, how="coverage.kernels"),
+        Column("device time", "ms", True, how="coverage.device_ns"),
+        Column("share", "%", True, how="coverage.share"),
     )
     return Table(
         "coverage-table", "How device work was given to the phase that launched it.", columns, rows, (coverage,)

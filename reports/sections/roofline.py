@@ -88,9 +88,11 @@ def _table(rows: list[Row], sql: Result) -> Table:
         "logits_ns": "logits",
         "compute_ns": "arithmetic",
         "bound_ns": "bound",
-        "measured_ns": "measured, clean",
+        "measured_ns": "clean",
         "remainder_ns": "remainder",
     }
+    rates = {"bound_tokens_per_s": "at the bound", "measured_tokens_per_s": "clean"}
+    shown = [key for key in rates if any(row[key] is not None for row in rows)]
     cells = tuple(
         (
             word(label_of(row["phase"], row["step"])),
@@ -98,19 +100,17 @@ def _table(rows: list[Row], sql: Result) -> Table:
             number(row["bytes"], fmt.size(row["bytes"])),
             number(row["intensity"], fmt.significant(row["intensity"])),
             *(number(per_token(row, key), fmt.duration(per_token(row, key))) for key in kept),
-            number(row["bound_tokens_per_s"], fmt.significant(row["bound_tokens_per_s"])),
-            number(row["measured_tokens_per_s"], fmt.significant(row["measured_tokens_per_s"])),
+            *(number(row[key], fmt.significant(row[key])) for key in shown),
         )
         for row in rows
     )
     columns = (
         Column("step"),
-        Column("operations", "", True, "derived from the shapes"),
-        Column("bytes", "", True, "derived from the shapes"),
-        Column("a byte", "FLOP", True, "derived from the shapes"),
-        *(Column(heads[key], "", True, "for each token of a sequence") for key in kept),
-        Column("at the bound", "", True, "tokens/s"),
-        Column("measured", "", True, "tokens/s"),
+        Column("operations", "", True, "from the shapes", how="roofline.flops"),
+        Column("bytes", "", True, "from the shapes", how="roofline.bytes"),
+        Column("FLOP/byte", "", True, "from the shapes", how="roofline.intensity"),
+        *(Column(heads[key], "", True, "for each token of a sequence", how=f"roofline.{key}") for key in kept),
+        *(Column(rates[key], "", True, "tokens/s", how=f"roofline.{key}") for key in shown),
     )
     caption = "Least work of a step, the time it takes at the peaks, and the clean time beside it."
     return Table("roofline-table", caption, columns, cells, (sql,))

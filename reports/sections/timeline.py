@@ -145,7 +145,7 @@ def _about(row: Row, phases: set[str]) -> str:
     if row["ranks"] > 1:
         about += f", rank {fmt.count(row['rank'])} of {fmt.count(row['ranks'])}"
     if {"prefill", "decode"} <= phases:
-        return f"One generation{about}: prefill is one dense block, decode a picket fence of short bursts."
+        return f"One generation{about}: first prefill, then a call for each token."
     return f"{'The trace' if phases - {'unknown'} else 'The whole trace'}{about}."
 
 
@@ -183,10 +183,10 @@ def _table(phases: Result, sql: Result) -> Table:
     )
     columns = (
         Column("phase"),
-        Column("begins", "ms", True),
-        Column("lasts, profiled", "ms", True),
-        Column("tokens", "", True),
-        Column("cached tokens", "", True),
+        Column("begins", "ms", True, how="phases.start_ns"),
+        Column("lasts, profiled", "ms", True, how="phases.dur_ns"),
+        Column("tokens", "", True, how="phases.tokens"),
+        Column("cached tokens", "", True, how="phases.cached_tokens"),
     )
     return Table(
         "timeline-table", "The phases of the window; times are with the profiler on.", columns, rows, (sql,), first=20

@@ -8,7 +8,8 @@ WITH near AS (
 ), host AS (
     SELECT
         'host' AS side,
-        coalesce(nullif(threads.thread_name, ''), 'thread ' || threads.tid, 'thread') AS place,
+        -- PyTorch names a thread "thread 4711 (python)"
+        coalesce(nullif(regexp_replace(threads.thread_name, '^(thread \d+) \(.*\)$', '\1'), ''), 'thread ' || threads.tid, 'thread') AS place,
         ops.depth AS level, ops.thread_id AS place_id,
         ops.name, ops.phase, ops.step, ops.start_ns, ops.dur_ns
     FROM ops LEFT JOIN threads USING (run_id, pass, rank, thread_id)
@@ -17,7 +18,8 @@ WITH near AS (
 ), device AS (
     SELECT
         'device' AS side,
-        concat_ws(' ', 'device', device, 'stream ' || stream) AS place,
+        concat_ws(' ', CASE WHEN count(DISTINCT device) OVER () > 1 THEN 'device ' || device END,
+            CASE WHEN regexp_full_match(stream, '\d+') THEN 'stream ' || stream ELSE coalesce(stream, 'device') END) AS place,
         0 AS level, hash(device, stream) AS place_id,
         name, phase, step, start_ns, dur_ns
     FROM kernels

@@ -23,4 +23,4 @@ counted AS (
     ANTI JOIN (SELECT run_id, pass, rank FROM metal_trust WHERE run_id = $run_id AND verdict = 'not established') t USING (run_id, pass, rank)
     WHERE run_id = $run_id AND phase = 'prefill' AND samples >= 5
 )
-SELECT * FROM shape, counted
+SELECT counted.*, shape.* FROM shape, counted

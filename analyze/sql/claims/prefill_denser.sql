@@ -16,14 +16,14 @@ WITH shares AS (
 by_basis AS (
     SELECT
         basis, pass,
-        count(*) FILTER (phase = 'prefill') AS prefill_calls,
-        count(*) FILTER (phase = 'decode') AS decode_steps,
         median(share) FILTER (phase = 'prefill') AS prefill_busy_share,
         median(share) FILTER (phase = 'decode') AS decode_busy_share,
-        min(share) FILTER (phase = 'prefill') AS prefill_lowest_share,
-        max(share) FILTER (phase = 'prefill') AS prefill_highest_share,
         quantile_cont(share, 0.05) FILTER (phase = 'decode') AS decode_p5_share,
-        quantile_cont(share, 0.95) FILTER (phase = 'decode') AS decode_p95_share
+        quantile_cont(share, 0.95) FILTER (phase = 'decode') AS decode_p95_share,
+        count(*) FILTER (phase = 'prefill') AS prefill_calls,
+        count(*) FILTER (phase = 'decode') AS decode_steps,
+        min(share) FILTER (phase = 'prefill') AS prefill_lowest_share,
+        max(share) FILTER (phase = 'prefill') AS prefill_highest_share
     FROM shares
     GROUP BY ALL
 )

@@ -20,17 +20,17 @@ compared AS (
     GROUP BY phase
 )
 SELECT
-    any_value(profiled_ns) FILTER (phase = 'prefill') AS prefill_profiled_ns,
-    any_value(clean_ns) FILTER (phase = 'prefill') AS prefill_clean_ns,
     any_value(ratio) FILTER (phase = 'prefill') AS prefill_ratio,
     any_value(profiled_ns / slowest_ns) FILTER (phase = 'prefill') AS prefill_least_ratio,
     any_value(profiled_ns / fastest_ns) FILTER (phase = 'prefill') AS prefill_most_ratio,
-    any_value(profiled_ns) FILTER (phase = 'decode') AS decode_profiled_ns,
-    any_value(clean_ns) FILTER (phase = 'decode') AS decode_clean_ns,
     any_value(ratio) FILTER (phase = 'decode') AS decode_ratio,
     any_value(profiled_ns / slowest_ns) FILTER (phase = 'decode') AS decode_least_ratio,
     any_value(profiled_ns / fastest_ns) FILTER (phase = 'decode') AS decode_most_ratio,
-    min(repeats) AS clean_repeats
+    min(repeats) AS clean_repeats,
+    any_value(profiled_ns) FILTER (phase = 'prefill') AS prefill_profiled_ns,
+    any_value(clean_ns) FILTER (phase = 'prefill') AS prefill_clean_ns,
+    any_value(profiled_ns) FILTER (phase = 'decode') AS decode_profiled_ns,
+    any_value(clean_ns) FILTER (phase = 'decode') AS decode_clean_ns
 FROM compared
 JOIN spread USING (phase)
 WHERE phase IN ('prefill', 'decode')

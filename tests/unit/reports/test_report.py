@@ -1,5 +1,6 @@
 """The report built from rows: what it says, what it leaves unsaid, what it never lets through."""
 
+import dataclasses
 import json
 import re
 
@@ -8,13 +9,15 @@ from click.testing import CliRunner
 
 from analyze.errors import PhasescopeError
 from analyze.query import open_store
+from reports import provenance
 from reports.collect import collect
 from reports.commands.report import command
 from reports.format import THIN
 from reports.queries import Result
 from reports.report import ReportData, render, report
-from reports.sections import claims
+from reports.sections import audit, claims, glance, quality
 from reports.sections.names import Names
+from reports.tables import Table
 from tests.unit.reports.builder import NASTY, Synthetic, build
 
 FOREIGN = {"source_kind": "chrome_json", "clean": False, "samples": False, "device": None, "weights": None}
@@ -128,16 +131,153 @@ def test_kv_is_compared_or_left_open(data):
 
 
 def test_memory_counters_that_are_not_there_say_so(data):
-    panels = {panel.title: panel for panel in data["cpu"].memory.panels}
-    assert panels["Tensor allocations"].figure is None
-    assert panels["Tensor allocations"].summary.startswith("not available")
-    assert panels["Resident set"].figure is not None
+    assert [panel.title for panel in data["cpu"].memory.panels] == ["KV storage", "Resident set"]
+    assert "Not available here: tensor allocations, driver or reserved pool (on the CPU" in data["cpu"].memory.lead
     assert [panel.title for panel in data["mps"].memory.panels][-1] == "Physical footprint"
 
 
 def test_outlier_is_named(data):
-    assert len(data["cpu"].steps.outliers) == 1
-    assert data["cpu"].steps.outliers[0].startswith("step 7: ")
+    rows = [[cell.text for cell in row] for row in data["cpu"].steps.outliers.rows]
+    assert [(step, repeats) for step, _, _, _, repeats, *_ in rows] == [("decode 7", "3 of 3")] * 3
+    assert data["cpu"].steps.outliers.caption.startswith("3 calls of 45 stand out")
+    assert "ran the same operators as most" in data["cpu"].steps.outliers.note
+    ringed = [row["step"] for row in data["cpu"].steps.clean.data["steps"] if row["outlier"]]
+    assert ringed == [7]
+
+
+def test_trend_is_a_sentence_and_a_line(data):
+    text = plain(data["cpu"].steps.trend)
+    assert re.match(
+        r"From 130 to 143 cached tokens no trend is seen: .*µs for each cached token more \(95 % interval", text
+    )
+    assert "times the median of the others" in text
+    first, last = data["cpu"].steps.clean.data["trend"]
+    assert (first["step"], last["step"], last["verdict"]) == (2, 15, "no trend seen")
+    assert 40 < first["fit_ms"] < 60
+
+
+def test_audit_is_a_sentence_and_a_table_of_the_rest(store, tmp_path):
+    with open_store(store) as connection:
+        results = collect(connection, "cpu")
+    alike = audit.build(results, Names())
+    assert "All 45 decode steps ran the same 240 operators." in plain(" ".join(alike.sentences))
+    assert alike.others is None
+    rows = [dict(row) for row in results["step_audit"]]
+    rows[5] |= {"verdict": "differs", "extra": "2 × aten::nonzero", "operators": 242}
+    changed = {**results, "step_audit": Result("step_audit", "", (), tuple(rows))}
+    found = audit.build(changed, Names())
+    assert any("44 of 45 decode steps ran the same" in plain(text) for text in found.sentences)
+    assert [[cell.text for cell in row] for row in found.others.rows] == [
+        [f"decode {rows[5]['step']}, repeat {rows[5]['repeat'] + 1}", "242", "0", "2 × aten::nonzero", "–"]
+    ]
+    for row in rows:
+        row |= {"verdict": "no majority", "graph_launches": 0}
+    undecided = audit.build({**results, "step_audit": Result("step_audit", "", (), tuple(rows))}, Names())
+    assert all(text.startswith("No set of operators") for text in undecided.sentences)
+
+
+def test_a_graph_replay_claims_no_idle(data):
+    row = {
+        "pass": "profiled", "rank": 0, "repeat": 0, "phase": "decode", "verdict": "as most", "operators": 9,
+        "device_rows": 425, "extra": None, "missing": None, "graph_launches": 1, "graph_kernels": 425,
+    }  # fmt: skip
+    rows = tuple({**row, "step": step} for step in (1, 2))
+    window = Result("timeline_window", "", ("pass",), ({"pass": "profiled"},))
+    breakdown = Result("breakdown", "", (), ({"pass": "profiled"},))
+    built = audit.build(
+        {"step_audit": Result("", "", (), rows), "timeline_window": window, "breakdown": breakdown}, Names()
+    )
+    assert "1 launch in each replay a graph" in built.sentences[0]
+    assert "no idle is claimed" in built.sentences[0]
+
+
+def test_memory_grows_in_words_and_allocations_share_the_axis(data):
+    memory = data["cuda"].memory
+    assert "Decode: KV storage +338 KiB" in plain(memory.table.caption)
+    titles = [panel.title for panel in memory.panels]
+    assert titles == [
+        "KV storage", "Tensor allocations", "Driver or reserved pool", "Resident set", "Allocations, cuda:0",
+    ]  # fmt: skip
+    domains = set()
+    for panel in memory.panels:
+        spec = json.dumps(panel.figure.spec())
+        domains |= set(re.findall(r'"scale": \{"domain": (\[[^]]*\])', spec))
+    assert len(domains) == 1  # one axis of time
+    assert "the allocator reserves up to 700 MiB" in plain(memory.panels[-1].summary)
+    shown = [row[0].text for row in memory.table.rows]
+    assert shown[-1] == "allocated since the trace began, cuda:0"  # 8 bytes on the CPU are not worth a row
+
+
+def test_overhead_by_phase_and_nothing_where_it_cannot_be(data):
+    rows = {row[0].text: row for row in data["cpu"].steps.overhead.rows}
+    assert 1.2 < rows["decode"][3].sort < 1.4
+    assert rows["prefill"][4].text.count(" to ") == 1
+    assert data["cpu"].steps.overhead.note == ""
+    assert data["clean_only"].steps.overhead is None
+    slow = Result("profiler_cost", "", (), ({"phase": "decode", "ratio": 0.2, "least_ratio": 0.1, "most_ratio": 0.3},))
+    tile = glance._profiler({"profiler_cost": slow})
+    assert tile.value is None
+    assert "busier in the clean pass" in tile.note
+
+
+def test_counters_stand_beside_the_roofline(data):
+    rows = [[cell.text for cell in row] for row in data["cuda"].counters.rows]
+    assert ["GPU 0 Counters HBM BW (%)", "decode", "memory", "88.0", "88.0", "45"] in rows
+    assert data["cpu"].counters is None
+
+
+def tables(item):
+    if isinstance(item, Table):
+        yield item
+    elif isinstance(item, tuple):
+        for part in item:
+            yield from tables(part)
+    elif dataclasses.is_dataclass(item) and not isinstance(item, Result):
+        for field in dataclasses.fields(item):
+            yield from tables(getattr(item, field.name))
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_every_number_says_how_it_came_to_be(data, html, name):
+    for table in tables(data[name]):
+        if table.id == "roofline-terms":
+            assert table.columns[-1].head == "provenance"  # a word a row
+            continue
+        for column in table.columns:
+            assert not column.numeric or column.how in provenance.WORDS, (table.id, column.head)
+    for tile in data[name].glance.tiles:
+        assert tile.value is None or tile.how in provenance.WORDS
+    assert '<span class="how">' in html[name]
+
+
+def test_words_are_those_of_the_store(store, data):
+    with open_store(store) as connection:
+        known = provenance.words(collect(connection, "cpu")["provenance"])
+    summary = {column.head: column.how for column in data["cpu"].steps.summary.columns}
+    assert summary["least"] == known["step_latency.min_ns"] == "measured"
+    assert summary["median"] == known["step_latency.median_ns"] == "derived"
+    kv = {column.head: column.how for column in data["cpu"].kv.table.columns}
+    assert (kv["in the cache"], kv["computed"]) == ("measured", "derived")
+
+
+def test_what_a_run_does_not_tell_is_one_line_each(data, html):
+    assert data["cpu"].absent == ()
+    told = dict(data["foreign"].absent)
+    assert {"Latencies", "KV cache", "Memory", "Roofline"} <= set(told)
+    assert 'id="kv"' not in html["foreign"]
+    assert 'href="#kv"' not in html["foreign"]
+    assert html["foreign"].count(told["KV cache"]) == 1
+    assert "the worker was ended by signal 9" in dict(data["killed"].absent)["Latencies"]
+
+
+def test_the_banner_names_the_way_to_quality(html, data):
+    banner = re.search(r'<p class="banner".*?</p>', html["cuda"], re.S)[0]
+    assert '<a href="#quality">Quality</a>' in banner
+    assert "<code>quality</code>" in banner
+    assert 'class="banner"' not in html["cpu"]
+    repaired = {"kind": "repaired", "reason": "cut off", "events": 0, "detail": None}
+    run = Result("run", "", (), ({"excluded_events": 0, "raw_events": 5},))
+    assert quality._banner({"run": run, "quality": Result("quality", "", (), (repaired,))}) == "the source was repaired"
 
 
 def test_one_repeat_has_no_band(data):
@@ -154,18 +294,37 @@ def test_random_weights_and_exclusions_are_marked(data, html):
 
 def test_claims_show_numbers_with_units_and_how_they_came_to_be():
     row = {
-        "claim": "It holds", "verdict": "holds", "evidence": "rows", "sql": "SELECT 1", "settled_by": None,
+        "claim_id": "calls", "claim": "It holds", "verdict": "holds", "evidence": "rows", "sql": "SELECT 1",
+        "settled_by": None,
         "numbers": '{"median_gap_ns": 743000, "busy_share": 0.952, "cpu_percent": 43.8, "points": 16}',
         "provenance": json.dumps(dict.fromkeys(("median_gap_ns", "busy_share", "cpu_percent", "points"), "derived")),
     }  # fmt: skip
     open_row = {**row, "verdict": "not established", "numbers": "no numbers", "provenance": None}
     results = {"claims": Result("claims", "", tuple(row), (row, open_row))}
     shown, open_one = claims.build(results, Names())
-    assert [(name, plain(value)) for name, value, _ in shown.numbers] == [
-        ("median gap", "743 µs"), ("busy", "95.2 %"), ("cpu", "43.8 %"), ("points", "16"),
+    assert [(name, plain(value)) for name, value in shown.numbers] == [
+        ("median gap", "743 µs"), ("busy", "95.2 %"), ("cpu", "43.8 %"), ("lengths measured", "16"),
     ]  # fmt: skip
     assert (shown.sign, shown.provenance) == ("✓", "derived")
-    assert (open_one.sign, open_one.tone, open_one.numbers) == ("○", "open", (("", "no numbers", ""),))
+    assert (open_one.sign, open_one.tone, open_one.numbers) == ("○", "open", (("", "no numbers"),))
+    mixed = {**row, "numbers": json.dumps(dict.fromkeys("abcdefgh", 1))}
+    mixed["provenance"] = json.dumps({**dict.fromkeys("abcdefg", "derived"), "h": "measured"})
+    (claim,) = claims.build({"claims": Result("claims", "", (), (mixed,))}, Names())
+    assert (len(claim.numbers), [name for name, _ in claim.more]) == (6, ["g", "h"])
+    assert claim.provenance == "derived; h measured"
+
+
+def test_claims_keep_their_order_and_open_ones_come_last():
+    row = {"evidence": "rows", "sql": "", "settled_by": None, "numbers": None, "provenance": None}
+    given = [
+        ("copies", "not established"),
+        ("kv_linear", "does not hold"),
+        ("steps_alike", "holds"),
+        ("calls", "holds"),
+    ]
+    rows = tuple({**row, "claim_id": key, "claim": key, "verdict": verdict} for key, verdict in given)
+    shown = claims.build({"claims": Result("claims", "", (), rows)}, Names())
+    assert [claim.statement for claim in shown] == ["calls", "steps_alike", "kv_linear", "copies"]
 
 
 @pytest.mark.parametrize("name", RUNS)
