@@ -14,21 +14,23 @@ def capture(options: Options) -> list[Row]:
     """A random SmolLM2-135M on CPU: the engine against a bare loop, and one resource sample against one step."""
     if not find_spec("torch"):
         return [Row("capture", None, "", "not measured: extra `capture` is not installed")]
+    import torch
+
     from capture.models import load_model, resolve_model
     from capture.prompt import random_prompt
-    from tests.benchmarks import bench_engine
+    from tests.benchmarks.bench_engine import step_times_ns
 
-    model = load_model(
-        resolve_model("random:smollm2-135m"), device_kind="cpu", dtype="float32", attention="auto", seed=0
-    )
+    source = resolve_model("random:smollm2-135m")
+    model = load_model(source, device_kind="cpu", dtype="float32", attention="auto", seed=0)
     ids = random_prompt(model.config.vocab_size, 1, 32, 0)
-    loops = (bench_engine.bare_loop_steps, bench_engine.engine_steps)
-    times: dict[str, list[int]] = {loop.__name__: [] for loop in loops}
-    for pair in range(-1, 2 if options.quick else 15):
-        for loop in loops if pair % 2 else loops[::-1]:
-            steps = loop(model, ids, 16)
-            times[loop.__name__] += steps if pair >= 0 else []  # the first warms up
-    bare, engine = (statistics.median(times[loop.__name__]) for loop in loops)
+    torch.set_num_threads(1)
+    step_times_ns(model, ids, 16)
+    times: dict[str, list[tuple[int, int]]] = {"bare": [], "engine": []}
+    for _ in range(2 if options.quick else 15):
+        for name, part in step_times_ns(model, ids, 16).items():
+            times[name] += part
+    # CPU time on one thread, which is the wall time of an idle machine (see bench_engine).
+    bare, engine = (statistics.median(cpu for _, cpu in times[name]) for name in ("bare", "engine"))
     sample = _sample_ns(model, ids)
     return [
         Row("engine / bare loop: decode step", engine / bare, "<= 1.01",
