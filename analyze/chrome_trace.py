@@ -103,8 +103,8 @@ class _Normaliser:
         distributed = _json_object(events.metadata.get("distributedInfo"))
         return NormalisedTrace(
             name=self.name,
-            rank=_whole(distributed.get("rank")),
-            world_size=_whole(distributed.get("world_size")),
+            rank=_rank(distributed.get("rank")),
+            world_size=_rank(distributed.get("world_size")),
             base_unix_ns=_whole(_json_value(events.metadata.get("baseTimeNanoseconds"))),
             origin_ns=origin,
             raw_events=events.raw_events,
@@ -494,6 +494,12 @@ def _whole(value: Any) -> int | None:
         except ValueError:
             return None
     return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63 else None
+
+
+def _rank(value: Any) -> int | None:
+    """A rank, or their number; None where it cannot be one."""
+    rank = _whole(value)
+    return rank if rank is not None and 0 <= rank < 2**31 else None
 
 
 def _number(value: Any) -> float | None:

@@ -200,10 +200,10 @@ def _dictionaries(pieces: list[pa.Array]) -> pa.ChunkedArray:
 
 
 def id_text(value: Any) -> str:
-    """A process or thread id as text, the same for 7, 7.0 and "7"."""
+    """A process or thread id as text, the same for 7, 7.0 and "7" (and 1 for true, which no dictionary tells apart)."""
     if value is None:
         return ""
-    if isinstance(value, float) and value.is_integer():
+    if isinstance(value, bool) or (isinstance(value, float) and value.is_integer()):
         return str(int(value))
     return str(value)
 

@@ -5,7 +5,6 @@ mended is left out, with the byte at which it stands. Memory is bounded by the p
 """
 
 import re
-import zlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ import msgspec
 
 from analyze.errors import PhasescopeError
 from analyze.json_repair import repair, repair_quotes
+from analyze.unpacked import unpacked
 
 PIECE_BYTES = 8 << 20
 _SMALL_PIECE = 64 << 10
@@ -77,7 +77,7 @@ class _Buffer:
     """A window on the stream that knows its place in the (decompressed) file."""
 
     def __init__(self, stream: BinaryIO, faults: Faults) -> None:
-        self.stream = stream
+        self.stream = unpacked(stream)
         self.faults = faults
         self.data = b""
         self.at = 0
@@ -95,21 +95,13 @@ class _Buffer:
     def more(self, size: int = PIECE_BYTES) -> bool:
         """Read on; False at the end of the file."""
         parts = []
-        read = getattr(self.stream, "read1", self.stream.read)  # read1 gives what is whole before it fails
-        try:
-            while size > 0 and not self.ended:
-                block = read(size)
-                self.ended = not block
-                parts.append(block)
-                size -= len(block)
-        except (EOFError, OSError, zlib.error) as error:
-            self.ended = True
-            after = self._before + len(self.data) + sum(map(len, parts))
-            self.faults.mend(
-                "damaged_compression",
-                1,
-                f"the compressed file breaks off or is damaged ({error}) after byte {after} of its content",
-            )
+        while size > 0 and not self.ended:
+            part = self.stream.read1(size)
+            self.ended = not part
+            parts.append(part)
+            size -= len(part)
+        if self.ended and self.stream.damage and not self.faults.repaired["damaged_compression"]:
+            self.faults.mend("damaged_compression", 1, self.stream.damage)
         block = b"".join(parts)
         if not block:
             return False

@@ -1,11 +1,12 @@
 """Loading: sources to runs in the store, each run in one transaction."""
 
 import hashlib
+import itertools
 import json
 import os
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
@@ -25,6 +26,7 @@ from analyze.progress import WatchedStream, announcement
 from analyze.sniff import Source, sniff
 from analyze.store import scalar, transaction, writable_store
 from analyze.trace_rows import insert_rows, insert_trace
+from analyze.unpacked import unpacked
 from capture.bundle import open_bundle
 
 Progress = Callable[[str], None]
@@ -130,7 +132,9 @@ def find_groups(sources: Sequence[str | Path], result: LoadResult, *, one_run: b
             groups.extend([found] for found in sniff(Path(path)))
         except PhasescopeError as error:
             result.failed.append(error)
-    if one_run and not result.failed:
+    if one_run and result.failed:
+        return []  # a run is here whole or not at all
+    if one_run:
         groups = [[source for group in groups for source in group]]
     return _instruments_together(groups)
 
@@ -148,7 +152,7 @@ def _load_by_processes(
     missing = []
     for i, group in enumerate(groups):
         try:
-            known = _known(con, source_sha256(group))
+            known = _known(con, source_sha256(group), options)
         except PhasescopeError as error:
             outcomes[i] = error
             continue
@@ -162,7 +166,7 @@ def _load_by_processes(
         if isinstance(outcome, Loaded):
             try:
                 # The same bytes may stand in the folder twice.
-                known = _known(con, outcome.source_sha256)
+                known = _known(con, outcome.source_sha256, options)
                 if known is None:
                     parallel.join(con, store, outcome)
                 outcomes[i] = known or outcome
@@ -203,13 +207,16 @@ def _instruments_together(groups: list[list[Source]]) -> list[list[Source]]:
 
 def load_group(con: duckdb.DuckDBPyConnection, group: list[Source], grammar: Grammar, options: Options) -> Loaded:
     """Load the sources of one run, in one transaction."""
+    for source in group if len(group) > 1 else ():
+        if source.kind == "bundle":
+            raise PhasescopeError(f"{source.name}: a bundle is a run of its own; load it without --one-run")
+        if (source.kind == "instruments") != (group[0].kind == "instruments"):
+            raise PhasescopeError(f"{source.name}: traces and Instruments exports are no one run; load each alone")
     if group[0].kind == "bundle":
-        if len(group) > 1:
-            raise PhasescopeError(f"{group[0].name}: a bundle is a run of its own; load it without --one-run")
         with open_bundle(group[0].path) as bundle:
             return _load_bundle(con, bundle_rows(bundle), grammar, options)
     sha256 = _digest(group)
-    known = _known(con, sha256)
+    known = _known(con, sha256, options)
     if known:
         return known
     name = _name_of(group)
@@ -251,31 +258,56 @@ def _insert_ranks(
     traces = []
     for source in group:
         with source.open() as stream:
-            traces.append(_read(source.kind, stream, source.name, options))
-    ranks = _ranks(traces)
+            trace = _read(source.kind, stream, source.name, options)
+        if trace.excluded_events == trace.raw_events > 0:
+            reason = max(trace.faults.excluded, key=trace.faults.excluded.__getitem__)
+            raise PhasescopeError(
+                f"{source.name}: none of its {trace.raw_events} events can be loaded ({reason}: "
+                f"{trace.faults.first[reason]}); is it a Chrome or Perfetto trace? export it again"
+            )
+        traces.append(trace)
+    ranks, guessed = _ranks(traces)
+    counts.quality += _rank_notes(traces, ranks, guessed)
     for trace, rank in zip(traces, ranks, strict=True):
         _insert(con, trace, counts, options, run_id=run_id, pass_="trace", rank=rank)
     _analyse(con, run_id, "trace", grammar)
 
 
-def _ranks(traces: list[NormalisedTrace]) -> list[int]:
-    """Ranks that the traces state, where they all do and differ; else the number in the file name; else the order."""
-    for candidates in (
-        [trace.rank for trace in traces],
-        [_rank_in_name(trace.name) for trace in traces],
-    ):
-        if None not in candidates and len(set(candidates)) == len(traces):
-            return [int(rank) for rank in candidates if rank is not None]
-    return list(range(len(traces)))
+def _ranks(traces: list[NormalisedTrace]) -> tuple[list[int], bool]:
+    """Ranks that the traces state, where those differ; else the numbers in their names; else the order.
+
+    A file without a number (a server's front end beside its workers) comes after the others. Also returns whether
+    any rank is only by order.
+    """
+    stated = [trace.rank for trace in traces], [_rank_in_name(trace.name) for trace in traces]
+    for candidates in sorted(stated, key=lambda ranks: ranks.count(None)):
+        known = [rank for rank in candidates if rank is not None]
+        if known and len(set(known)) == len(known):
+            free = itertools.count(max(known) + 1)
+            return [next(free) if rank is None else rank for rank in candidates], len(known) < len(traces)
+    return list(range(len(traces))), len(traces) > 1
+
+
+def _rank_notes(
+    traces: list[NormalisedTrace], ranks: list[int], guessed: bool
+) -> Iterator[tuple[int, str, str, int, str]]:
+    if guessed:
+        given = ", ".join(f"{rank} is {trace.name}" for trace, rank in zip(traces, ranks, strict=True))
+        sentence = f"not all files state a rank of their own; by their order {given}"
+        yield ranks[0], "ranks_by_order", "note", len(traces), sentence
+    world = max((trace.world_size or 1 for trace in traces), default=1)
+    if world > len(traces):
+        there = f"of the {world} ranks that the traces speak of {len(traces)} are here: {', '.join(map(str, ranks))}"
+        yield ranks[0], "ranks_missing", "note", world - len(traces), there
 
 
 def _rank_in_name(name: str) -> int | None:
-    found = re.search(r"(?:rank[-_]?|[-_]TP-|-r)(\d+)", name, re.IGNORECASE)
+    found = re.search(r"(?:rank[-_]?|[-_]TP-|-r)(\d{1,9})(?!\d)", name, re.IGNORECASE)
     return int(found.group(1)) if found else None
 
 
 def _load_bundle(con: duckdb.DuckDBPyConnection, rows: BundleRows, grammar: Grammar, options: Options) -> Loaded:
-    known = _known(con, rows.sha256)
+    known = _known(con, rows.sha256, options)
     if known:
         return known
     run_id, counts = rows.run_id, _Counts()
@@ -353,7 +385,7 @@ def _insert_recording(
         pass_=recording.pass_,
         target_pid=recording.target_pid,
         pass_clock=recording.clock,
-        strict=options.strict,
+        strict=False,  # _finish refuses, with all reasons
     )
     counts.raw += data.raw_rows
     counts.excluded += data.raw_rows - data.loaded_rows
@@ -375,6 +407,8 @@ def _finish(
     """The rows of quality and runs; `--strict` refuses here, before anything is committed."""
     if counts.quality:
         con.executemany("INSERT INTO quality VALUES (?, ?, ?, ?, ?, ?)", [[run_id, *row] for row in counts.quality])
+    if options.strict and counts.failures:
+        raise GateRefused(f"{counts.failures[0]}; --strict loads nothing of {run['source']}")
     if options.strict and (counts.excluded or counts.repaired):
         reasons = ", ".join(sorted({row[1] for row in counts.quality if row[2] != "note"}))
         raise GateRefused(
@@ -402,7 +436,7 @@ def _finish(
     )  # fmt: skip
 
 
-def _known(con: duckdb.DuckDBPyConnection, sha256: str) -> Loaded | None:
+def _known(con: duckdb.DuckDBPyConnection, sha256: str, options: Options) -> Loaded | None:
     rows = con.execute(
         "SELECT run_id, source, raw_events, loaded_events, excluded_events, "
         "(SELECT coalesce(sum(events), 0)::BIGINT FROM quality q WHERE q.run_id = r.run_id AND kind = 'repaired') "
@@ -410,6 +444,11 @@ def _known(con: duckdb.DuckDBPyConnection, sha256: str) -> Loaded | None:
         [sha256],
     ).fetchall()
     for run_id, source, raw, loaded, excluded, repaired in rows:
+        if options.strict and (excluded or repaired):
+            raise GateRefused(
+                f"{source}: --strict refuses it: {excluded} events excluded and {repaired} repaired; it is in the "
+                f"store as run {run_id} since it was loaded without --strict"
+            )
         return Loaded(run_id, source, raw, loaded, excluded, repaired, already=True)
     return None
 
@@ -419,6 +458,9 @@ def _digest(group: list[Source]) -> str:
     digests = []
     for source in group:
         inside_zip = source.path.name != os.path.basename(source.name)
-        with source.open() if inside_zip else source.path.open("rb") as stream:
-            digests.append(hashlib.file_digest(stream, "sha256").hexdigest())  # type: ignore[arg-type]
+        digest = hashlib.sha256()
+        with unpacked(source.open() if inside_zip else source.path.open("rb")) as stream:
+            while block := stream.read1():
+                digest.update(block)
+        digests.append(digest.hexdigest())
     return digests[0] if len(digests) == 1 else hashlib.sha256("".join(sorted(digests)).encode()).hexdigest()

@@ -18,6 +18,7 @@ from analyze.errors import PhasescopeError
 from analyze.event_columns import TextColumn
 from analyze.event_stream import Faults
 from analyze.store import sql_text
+from analyze.unpacked import unpacked
 
 _PIECE = 8 << 20
 _KINDS = ["operator", "python", "annotation", "kernel", "memcpy", "memset", "other"]
@@ -29,7 +30,8 @@ def read_perfetto_trace(stream: BinaryIO, name: str, engine: Engine) -> Normalis
     Raises PhasescopeError where trace processor cannot read it.
     """
     framing = _Framing()
-    while piece := stream.read(_PIECE):
+    content = unpacked(stream)
+    while piece := content.read(_PIECE):
         framing.feed(piece)
         engine.parse(piece)
     engine.finish()
@@ -45,9 +47,13 @@ def read_perfetto_trace(stream: BinaryIO, name: str, engine: Engine) -> Normalis
         # Trace processor passes over a packet that is cut off.
         where = f"the file ends at byte {framing.read_bytes}, {framing.missing_bytes} bytes before its last packet does"
         faults.exclude("cut_off", 1, where)
-        faults.mend("truncated", 1, where)
         lost += 1
-    raw = rows.num_rows + counters.num_rows + flows.num_rows + lost
+    if content.damage:
+        faults.mend("damaged_compression", 1, content.damage)
+    saved = rows.num_rows + counters.num_rows + flows.num_rows
+    if framing.missing_bytes:
+        faults.mend("truncated", 1, f"{where}; {saved} events before it are whole")
+    raw = saved + lost
     if raw == 0:
         raise PhasescopeError(f"{name}: a Perfetto trace with no slices and no counters; record it again")
     starts = [column.cast(pa.int64()) for column in (rows["ts"], counters["ts"]) if len(column)]

@@ -1,15 +1,16 @@
 """What a source is, by its content and not by its name."""
 
 import gzip
-import io
 import re
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import BinaryIO, Literal, cast
 
 from analyze.errors import PhasescopeError
+from analyze.unpacked import Unpacked
 from capture.bundle import is_bundle
 
 Kind = Literal["bundle", "chrome_json", "perfetto", "instruments"]
@@ -37,6 +38,8 @@ def sniff(path: Path) -> list[Source]:
     """
     if not path.exists():
         raise PhasescopeError(f"{path}: no such file or folder")
+    if not path.is_file() and not path.is_dir():
+        raise PhasescopeError(f"{path}: a pipe or a device, not a file; write it to a file and load that")
     if is_bundle(path):
         return [Source(path.name, "bundle", _no_stream, path)]
     if path.is_dir():
@@ -61,7 +64,7 @@ def _folder(path: Path) -> list[Source]:
     """Every trace and bundle in the folder; a bundle inside it is one source, its files are not looked at."""
     sources: list[Source] = []
     for entry in sorted(path.iterdir()):
-        if entry.name.startswith(".") or entry.name in _NOT_SOURCES or entry.suffix in (".md", ".log", ".txt"):
+        if _no_source(entry.name):
             continue
         if entry.is_dir() and entry.is_symlink():  # it may lead back here
             continue
@@ -70,6 +73,11 @@ def _folder(path: Path) -> list[Source]:
         except PhasescopeError as error:
             sources.append(Source(entry.name, "chrome_json", _raiser(error), entry))
     return sources
+
+
+def _no_source(name: str) -> bool:
+    """Whether a file of this name beside traces is meant for people."""
+    return name.startswith(".") or name in _NOT_SOURCES or name.endswith((".md", ".log", ".txt"))
 
 
 def _raiser(error: PhasescopeError) -> Opener:
@@ -82,21 +90,47 @@ def _raiser(error: PhasescopeError) -> Opener:
 def _zip(path: Path, head: bytes) -> list[Source]:
     try:
         with zipfile.ZipFile(path) as archive:
-            names = [n for n in archive.namelist() if not n.endswith("/") and not n.startswith("__MACOSX/")]
-    except zipfile.BadZipFile as error:
+            members = [m for m in archive.infolist() if not m.is_dir() and not m.filename.startswith("__MACOSX/")]
+    except (zipfile.BadZipFile, OSError, NotImplementedError) as error:
         raise PhasescopeError(f"{path}: a damaged zip file ({error}); copy it again") from error
+    names = [member.filename for member in members]
     if any(name.endswith("/data.pkl") for name in names):
         raise PhasescopeError(f"{path}: a PyTorch checkpoint, not a trace; {_CHROME}")
+    names = [name for name in names if not _no_source(name.split("/")[-1])]
     if not names:
-        raise PhasescopeError(f"{path}: an empty zip file")
+        raise PhasescopeError(f"{path}: an empty zip file" if not members else f"{path}: no trace in this zip file")
+    sources = []
+    for name in names:
+        try:
+            opener = partial(_open_member, path, name)
+            head, _ = _head(f"{path.name}/{name}", opener)
+            sources.append(_file(name, path, head, opener))
+        except PhasescopeError as error:
+            error = error if path.name in str(error) else PhasescopeError(f"{path.name}/{error}")
+            if len(names) == 1:
+                raise error from None
+            sources.append(Source(name, "chrome_json", _raiser(error), path))
+    return sources
 
-    def opener(name: str) -> Opener:
-        return lambda: io.BytesIO(zipfile.ZipFile(path).read(name))
 
-    return [_file(name, path, opener(name)().read(_HEAD), opener(name)) for name in names]
+def _open_member(path: Path, name: str) -> BinaryIO:
+    try:
+        return cast(BinaryIO, zipfile.ZipFile(path).open(name))
+    except (zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError) as error:
+        raise PhasescopeError(f"{path}: {name} cannot be unpacked ({error}); unpack the zip file yourself") from error
+
+
+def _head(name: str, opener: Opener) -> tuple[bytes, str | None]:
+    """The first bytes, as far as they are whole, and the damage. Raises PhasescopeError where nothing is whole."""
+    with Unpacked(opener()) as stream:
+        head = stream.read(_HEAD)
+    if not head and stream.damage:
+        raise PhasescopeError(f"{name}: a damaged file ({stream.damage}); copy it again")
+    return head, stream.damage
 
 
 def _file(name: str, path: Path, head: bytes, opener: Opener) -> Source:
+    damage = None
     if head.startswith(_GZIP):
         packed = opener
 
@@ -104,12 +138,14 @@ def _file(name: str, path: Path, head: bytes, opener: Opener) -> Source:
             # Python's reader goes on through several members of one file.
             return gzip.GzipFile(fileobj=packed())  # type: ignore[return-value]
 
-        try:
-            head = unpacked().read(_HEAD)
-        except (OSError, EOFError) as error:
-            raise PhasescopeError(f"{name}: a damaged gzip file ({error}); copy it again") from error
+        head, damage = _head(name, unpacked)
         opener = unpacked
-    kind = kind_of_content(name, head)
+    try:
+        kind = kind_of_content(name, head)
+    except PhasescopeError as error:
+        if damage is None:
+            raise
+        raise PhasescopeError(f"{name}: a damaged gzip file ({damage}); copy it again") from error
     return Source(name, kind, opener, path)
 
 
@@ -124,6 +160,10 @@ def kind_of_content(name: str, head: bytes) -> Kind:
         return "perfetto"
     if text.startswith(b"version https://git-lfs"):
         raise PhasescopeError(f"{name}: a Git LFS pointer, not the file itself; run `git lfs pull` and load it again")
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")) or re.match(rb"\0?[\[{<]\0", head):
+        if re.search(rb"<trace-(query-result|toc)", head.replace(b"\0", b"")):
+            return "instruments"  # XML says itself what it is encoded in
+        raise PhasescopeError(f"{name}: text in UTF-16; write it in UTF-8 (`iconv -f UTF-16 -t UTF-8`) and load that")
     if text.startswith(b"<"):
         if b"<trace-query-result" in text or b"<trace-toc" in text or text.startswith(b"<?xml"):
             return "instruments"
@@ -185,6 +225,8 @@ def _looks_like(head: bytes) -> str:
         (b"\x7fELF", "a program, not a trace"),
         (b"\xcf\xfa\xed\xfe", "a program, not a trace"),
         (b"(\xb5/\xfd", "zstandard-compressed data; unpack it first"),
+        (_GZIP, "a gzip file inside another; unpack it once"),
+        (_ZIP[0], "a zip file inside another file; unpack it first"),
         (b"BZh", "bzip2-compressed data; unpack it first"),
         (b"\xfd7zXZ", "xz-compressed data; unpack it first"),
         (b"\x89HDF", "an HDF5 file"),

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
 
@@ -19,6 +19,7 @@ from analyze.instruments.store_tables import Collector, Sink, store_schema
 from analyze.instruments.tables import MAPS, TableMap
 from analyze.instruments.toc import TocRun, read_toc
 from analyze.instruments.xml_rows import Batch, Fault, read_rows
+from analyze.unpacked import Unpacked, unpacked
 
 Source = tuple[str, Callable[[], BinaryIO]]
 HEAD_BYTES = 65_536
@@ -90,7 +91,7 @@ def _in_order(sources: list[Source]) -> list[Source]:
     order = ("<trace-toc", f'name="{tables.TIME_INFO}"', f'name="{tables.COUNTER_INFO}"')
 
     def place(source: Source) -> tuple[int, str]:
-        with source[1]() as stream:
+        with unpacked(source[1]()) as stream:
             head = stream.read(HEAD_BYTES).decode("utf-8", "replace")
         return next((i for i, mark in enumerate(order) if mark in head), len(order)), source[0]
 
@@ -134,23 +135,31 @@ class _Loader:
             self._data.failures.append((name, str(error)))
 
     def _read(self, name: str, opener: Callable[[], BinaryIO], alone: bool) -> None:
-        with opener() as stream:
+        with unpacked(opener()) as stream:
             head = stream.read(HEAD_BYTES)
         if not head:
             raise PhasescopeError(f"{name}: empty file; the export was interrupted: run `xctrace export` again")
         root = re.search(rb"<([A-Za-z][\w.-]*)", head.replace(b"\0", b""))
         if root and root[1] == b"trace-toc":
-            with opener() as stream:
-                self._tocs.extend(read_toc(stream, name))
+            with unpacked(opener()) as stream:
+                self._tocs.extend(read_toc(cast(BinaryIO, stream), name))
+            self._damaged(name, stream)
             return
         if root is None or root[1] != b"trace-query-result":
             raise PhasescopeError(
                 f"{name}: not an export of xctrace; give the XML that `xctrace export --xpath` or `--toc` wrote"
             )
-        with opener() as stream:
-            nodes = self._read_document(name, stream)
+        with unpacked(opener()) as stream:
+            nodes = self._read_document(name, cast(BinaryIO, stream))
+        self._damaged(name, stream)
         if not nodes:
             self._no_table(name, alone)
+
+    def _damaged(self, name: str, stream: Unpacked) -> None:
+        if stream.damage and self._strict:
+            raise PhasescopeError(f"{name}: {stream.damage}; export the table again")
+        if stream.damage:
+            self._quality.repair("damaged_compression", 1, f"{name}: {stream.damage}")
 
     def _read_document(self, name: str, stream: BinaryIO) -> int:
         rows_before = self._data.loaded_rows

@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import os
 import pickle
 import subprocess
 import sys
@@ -14,7 +15,8 @@ import duckdb
 import pytest
 
 import phasescope
-from analyze.load import load
+from analyze.load import Options, load
+from tests.shared import SHARED, needs_shared
 
 TRACE = {"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 2}]}
 
@@ -57,6 +59,14 @@ def zip_bytes(**files: bytes) -> bytes:
     return out.getvalue()
 
 
+def zip_with_flag(**files: bytes) -> bytes:
+    """A zip whose first file is marked as encrypted."""
+    data = bytearray(zip_bytes(**files))
+    data[6] |= 1
+    data[data.index(b"PK\x01\x02") + 8] |= 1
+    return bytes(data)
+
+
 @pytest.mark.parametrize(
     ("data", "words"),
     [
@@ -73,6 +83,15 @@ def zip_bytes(**files: bytes) -> bytes:
         (zip_bytes(archive__data=b"", **{"archive__data.pkl": b""}), "a PyTorch checkpoint"),
         (b"PK\x03\x04broken", "a damaged zip file"),
         (gzip.compress(b"x" * 999)[:12] + b"\xff" * 40, "a damaged gzip file"),
+        (gzip.compress(gzip.compress(b"[]")), "a gzip file inside another"),
+        (gzip.compress(zip_bytes(a=b"[]")), "a zip file inside another"),
+        (zip_bytes(a=zip_bytes(b=b"[]")), "a zip file inside another"),
+        (zip_with_flag(b=b"[]"), "encrypted"),
+        (zip_bytes(**{"README.md": b"hello"}), "no trace in this zip"),
+        (json.dumps(TRACE).encode("utf-16"), "UTF-16"),
+        (json.dumps(TRACE).encode("utf-16-be"), "UTF-16"),
+        (b"[1, 2, 3]", "none of its 3 events can be loaded (not_an_event"),
+        (b"[" * 100_000, "none of its 1 events can be loaded (cut_off"),
         (b"\x89PNG\r\n\x1a\n", "a picture"),
         (b"SQLite format 3\x00", "an SQLite file"),
         (b"ED12xxxx", "an ExecuTorch .etdp file"),
@@ -99,6 +118,82 @@ def test_what_a_file_looks_like(tmp_path: Path, run, data: bytes, words: str | N
     assert "some.file" in lines[0]
     assert not store.exists()
     assert sorted(p.name for p in tmp_path.iterdir()) == ["some.file"]
+
+
+def test_a_pipe_does_not_hang(tmp_path: Path, run) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    code, _, err = run("load", tmp_path / "pipe", "--store", tmp_path / "s.duckdb")
+    assert (code, "a pipe or a device, not a file" in err) == (1, True)
+
+
+LONG = json.dumps({"traceEvents": [{**TRACE["traceEvents"][0], "name": f"op{i:03}"} for i in range(300)]}).encode()
+STREAMS = {
+    "chrome": LONG,
+    "perfetto": (SHARED / "traces/chrome/nested-tracks.perfetto-trace"),
+    "instruments": (SHARED / "traces/instruments/metal-gpu-intervals.xml"),
+}
+
+
+def damaged(data: bytes) -> dict[str, bytes]:
+    """The same content, packed and then harmed in the ways in which files are."""
+    packed = gzip.compress(data)
+    flipped = bytearray(packed)
+    flipped[-6] ^= 1  # the checksum
+    with zipfile.ZipFile(out := io.BytesIO(), "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("trace", data)
+    in_zip = bytearray(out.getvalue())
+    in_zip[len(in_zip) // 2] ^= 0xFF
+    return {
+        "cut": packed[: len(packed) * 2 // 3],
+        "checksum": bytes(flipped),
+        "tail": packed + b"tail",
+        "zip": bytes(in_zip),
+    }
+
+
+@needs_shared
+@pytest.mark.parametrize("way", ["cut", "checksum", "tail", "zip"])
+@pytest.mark.parametrize("kind", STREAMS)
+def test_a_damaged_archive_gives_what_is_whole(kind: str, way: str, tmp_path: Path, run) -> None:
+    content = STREAMS[kind]
+    data = content if isinstance(content, bytes) else content.read_bytes()
+    source = tmp_path / "t.packed"
+    source.write_bytes(damaged(data)[way])
+    result = load([source], tmp_path / "s.duckdb")
+    if way == "zip" and not result.loaded:  # the flipped byte may leave nothing whole
+        assert "t" in str(result.failed[0])
+        return
+    (loaded,) = result.loaded
+    assert loaded.loaded_events > 0
+    con = duckdb.connect(str(tmp_path / "s.duckdb"), read_only=True)
+    (detail,) = con.execute("SELECT detail FROM quality WHERE reason = 'damaged_compression'").fetchall()
+    con.close()
+    assert "of the unpacked content" in detail[0]
+    strict = load([source], tmp_path / "strict.duckdb", options=Options(strict=True))
+    assert [error.exit_code for error in strict.failed] == [3]
+    assert not (tmp_path / "strict.duckdb").exists()
+
+
+def test_strict_also_refuses_what_was_loaded_before(tmp_path: Path, run) -> None:
+    source, store = tmp_path / "cut.json", tmp_path / "s.duckdb"
+    source.write_bytes(LONG[:-30])
+    assert run("load", source, "--store", store)[0] == 0
+    code, _, err = run("load", source, "--store", store, "--strict")
+    assert code == 3
+    assert "since it was loaded without --strict" in err
+
+
+def test_a_zip_of_traces_and_other_files(tmp_path: Path, run) -> None:
+    source, trace = tmp_path / "all.zip", json.dumps(TRACE).encode()
+    source.write_bytes(
+        zip_bytes(**{"README.md": b"x", "a.json": trace, "b.json.gz": gzip.compress(trace + b" "), "c.png": b"\x89PNG"})
+    )
+    code, out, err = run("load", source, "--store", tmp_path / "s.duckdb")
+    assert code == 1
+    assert "a.json: run a-" in out
+    assert "b.json.gz: run b-" in out
+    assert "c.png: a picture" in err
+    assert "1 of 3 sources" in err
 
 
 def test_a_missing_file(tmp_path: Path, run) -> None:

@@ -59,6 +59,71 @@ def test_apart_they_are_two_runs(tmp_path: Path) -> None:
     assert [run.raw_events for run in result.loaded] == [3, 3]
 
 
+def plain_trace(path: Path, **document: object) -> Path:
+    event = {"ph": "X", "cat": "cpu_op", "name": path.name, "pid": 1, "tid": 1, "ts": 1, "dur": 2}
+    path.write_text(json.dumps({"traceEvents": [event], **document}))
+    return path
+
+
+def ranks_and_notes(paths: list[Path], store: Path) -> tuple[dict[str, int], dict[str, str]]:
+    result = load(paths, store, one_run=True)
+    assert result.failed == []
+    con = open_store(store)
+    ranks = dict(con.execute("SELECT name, rank FROM ops").fetchall())
+    notes = dict(con.execute("SELECT reason, detail FROM quality WHERE reason LIKE 'ranks%'").fetchall())
+    con.close()
+    return ranks, notes
+
+
+@pytest.mark.parametrize(
+    ("names", "ranks"),
+    [
+        (["dp0_pp0_tp1_dcp0_ep1_rank1.17.pt.trace.json", "dp0_pp0_tp0_dcp0_ep0_rank0.17.pt.trace.json"], [1, 0]),
+        (["x-rank-5.17.pt.trace.json", "x-rank-2.17.pt.trace.json", "host_7.async_llm.17.pt.trace.json"], [5, 2, 6]),
+        (["1700-TP-1.trace.json", "1700-TP-0.trace.json"], [1, 0]),
+        (["p-1700-TP-1-DP-0-EXTEND.trace.json", "p-1700-TP-3-DP-0-EXTEND.trace.json"], [1, 3]),
+    ],
+)
+def test_ranks_in_the_names_that_engines_give(names: list[str], ranks: list[int], tmp_path: Path) -> None:
+    paths = [plain_trace(tmp_path / name) for name in names]
+    found, notes = ranks_and_notes(paths, tmp_path / "s.duckdb")
+    assert found == dict(zip(names, ranks, strict=True))
+    assert ("ranks_by_order" in notes) == any("async" in name for name in names)
+
+
+def test_equal_ranks_are_told_apart_by_order_and_that_is_said(tmp_path: Path) -> None:
+    """Two stages of one worker, or data-parallel workers that count from 0 each."""
+    names = ["a-TP-0-DP-0.json", "a-TP-0-DP-1.json"]
+    paths = [plain_trace(tmp_path / name, distributedInfo={"rank": 0}) for name in names]
+    ranks, notes = ranks_and_notes(paths, tmp_path / "s.duckdb")
+    assert ranks == {names[0]: 0, names[1]: 1}
+    assert "1 is a-TP-0-DP-1.json" in notes["ranks_by_order"]
+
+
+def test_missing_ranks_are_said(tmp_path: Path) -> None:
+    paths = [plain_trace(tmp_path / f"{r}.json", distributedInfo={"rank": r, "world_size": 8}) for r in (1, 4)]
+    ranks, notes = ranks_and_notes(paths, tmp_path / "s.duckdb")
+    assert ranks == {"1.json": 1, "4.json": 4}
+    assert notes == {"ranks_missing": "of the 8 ranks that the traces speak of 2 are here: 1, 4"}
+
+
+@pytest.mark.parametrize("rank", [2**31, -1, 10**30, True, [1], "x", 1.5])
+def test_what_is_no_rank_is_none(rank: object, tmp_path: Path) -> None:
+    path = plain_trace(tmp_path / "t.json", distributedInfo={"rank": rank})
+    assert ranks_and_notes([path], tmp_path / "s.duckdb") == ({"t.json": 0}, {})
+
+
+def test_one_run_is_whole_or_not_at_all(tmp_path: Path) -> None:
+    good, empty, xml = plain_trace(tmp_path / "r0.json"), tmp_path / "r1.json", tmp_path / "x.xml"
+    empty.write_bytes(b"")
+    xml.write_text("<?xml version='1.0'?><trace-query-result/>")
+    for bad in (empty, xml):
+        result = load([good, bad], tmp_path / "s.duckdb", one_run=True)
+        assert result.loaded == []
+        assert [bad.name in str(error) for error in result.failed] == [True]
+        assert not (tmp_path / "s.duckdb").exists()
+
+
 def everything(store: Path) -> dict[str, list[tuple[object, ...]]]:
     """All rows of all tables but what names the engine and the hour."""
     con = duckdb.connect(str(store), read_only=True)
