@@ -21,9 +21,17 @@ ranks AS (
     FROM placed
     GROUP BY ALL
 ),
+marked AS (
+    SELECT run_id, pass, rank, min(start_ns) AS first_ns, max(start_ns + dur_ns) AS last_ns FROM phases GROUP BY ALL
+),
+-- A recording of Metal holds warm-up and the probe, too, which are outside all marks and no gap in them.
 covered AS (
-    SELECT run_id, pass, rank, coalesce(sum(share) FILTER (attributed_by <> 'unattributed'), 0) AS share
-    FROM coverage
+    SELECT
+        k.run_id, k.pass, k.rank,
+        coalesce(sum(k.dur_ns) FILTER (k.attributed_by <> 'unattributed') / nullif(sum(k.dur_ns), 0), 0) AS share
+    FROM own_device_rows k
+    LEFT JOIN marked m USING (run_id, pass, rank)
+    WHERE k.kind <> 'metal' OR (k.start_ns < m.last_ns AND k.start_ns + k.dur_ns > m.first_ns)
     GROUP BY ALL
 ),
 called AS (

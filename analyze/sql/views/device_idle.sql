@@ -5,7 +5,7 @@
 CREATE VIEW device_idle AS
 WITH work AS (
     SELECT run_id, pass, rank, device, repeat, phase, step, start_ns, start_ns + dur_ns AS end_ns, launch_op_id, true AS is_row
-    FROM kernels
+    FROM own_device_rows
     UNION ALL
     SELECT e.run_id, e.pass, e.rank, d.device, e.repeat, e.phase, e.step, e.end_ns, e.end_ns, NULL, false
     FROM device_extent e

@@ -46,7 +46,7 @@ host_time AS (
 ),
 device AS (
     SELECT p.rowid AS phase_row, k.run_id, k.pass, k.rank, k.kind, k.start_ns, k.start_ns + k.dur_ns AS end_ns
-    FROM kernels k
+    FROM own_device_rows k
     LEFT JOIN phases p USING (run_id, pass, rank, repeat, phase, step)
 ),
 with_device AS (SELECT DISTINCT run_id, pass, rank FROM device),

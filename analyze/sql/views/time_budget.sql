@@ -66,7 +66,7 @@ call_intervals AS (
 -- a launch that stands for many kernels (a graph) is one stretch of work: no idle is claimed between its kernels
 work AS (
     SELECT run_id, pass, rank, min(start_ns) AS start_ns, max(start_ns + dur_ns) AS end_ns
-    FROM kernels
+    FROM own_device_rows
     WHERE dur_ns > 0
     GROUP BY run_id, pass, rank, device, coalesce(launch_op_id, -1 - kernel_id)
 ),

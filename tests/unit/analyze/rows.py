@@ -12,8 +12,8 @@ from analyze.store import sql_text
 
 RUN, PASS = "run", "trace"
 VIEWS = (
-    "coverage", "device_extent", "device_idle", "kernel_summary", "kv_check", "launches", "memory_timeline",
-    "op_summary", "phase_breakdown", "step_latency",
+    "own_device_rows", "coverage", "device_extent", "device_idle", "kernel_summary", "kv_check", "launches",
+    "memory_timeline", "op_summary", "phase_breakdown", "step_latency",
 )  # fmt: skip
 _KEYS = {"run_id": RUN, "pass": PASS, "rank": 0}
 _DEFAULTS: dict[str, dict[str, Any]] = {
@@ -36,7 +36,8 @@ class Store:
 
     def __init__(self, *, views: bool = False) -> None:
         self.con = duckdb.connect()
-        for name in ("schema.sql", *(f"views/{view}.sql" for view in VIEWS if views)):
+        later = ("schema_instruments.sql", *(f"views/{view}.sql" for view in VIEWS))
+        for name in ("schema.sql", *(later if views else ())):
             lines = sql_text(name).splitlines()
             self.con.execute("\n".join(line for line in lines if not line.startswith("COMMENT ON")))
         self._ids = 0

@@ -234,6 +234,7 @@ def test_every_view_and_column_says_what_it_is() -> None:
 
     con = duckdb.connect()
     con.execute(sql_text("schema.sql"))
+    con.execute(sql_text("schema_instruments.sql"))
     for view in VIEWS:
         con.execute(sql_text(f"views/{view}.sql"))
     bare = con.execute(
