@@ -72,7 +72,14 @@ def theme() -> dict[str, Any]:
 def top_title(text: str, **options: Any) -> alt.Axis:
     """A y axis titled above its end, where it can be read without turning the head."""
     return alt.Axis(
-        title=text, titleAngle=0, titleAlign="left", titleAnchor="start", titleX=-40, titleY=-10, titleBaseline="bottom"
+        title=text,
+        titleAngle=0,
+        titleAlign="left",
+        titleAnchor="start",
+        titleX=-40,
+        titleY=-10,
+        titleBaseline="bottom",
+        **options,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil, floor, log10
 
 import altair as alt
 
@@ -22,8 +23,12 @@ def roofline(points: Sequence[Row], roof: Sequence[Row]) -> Figure:
         scale=x_scale,
         axis=alt.Axis(title="operations a byte (log)", tickCount=6, format="~g", grid=False),
     )
+    rates = [row["rate"] for row in (*points, *roof)]
+    decades = [10.0**power for power in range(floor(log10(min(rates))), ceil(log10(max(rates))) + 1)]
     y = alt.Y(
-        "rate:Q", scale=y_scale, axis=top_title("FLOP/s (log)", tickCount=5, labelExpr="format(datum.value, '~s')")
+        "rate:Q",
+        scale=y_scale,
+        axis=top_title("FLOP/s (log)", values=decades, labelExpr="format(datum.value, '~s')"),
     )
     line = (
         alt.Chart(alt.NamedData("roof"))

@@ -53,17 +53,22 @@ def _claim(row: Row, names: Names) -> Claim:
     sign, tone = _SIGNS.get(row["verdict"], ("○", "open"))
     numbers = _numbers(row, names)
     return Claim(
-        statement=names(row["claim"]),
+        statement=_unbroken(names(row["claim"])),
         verdict=row["verdict"],
         sign=sign,
         tone=tone,
-        evidence=names(row["evidence"]),
+        evidence=None if row["evidence"] is None else _unbroken(names(row["evidence"])),
         numbers=numbers[:_FIRST],
         more=numbers[_FIRST:],
         provenance=_provenance(row),
         settled_by=names(row["settled_by"]),
         sql=Result(row["claim_id"], (row["sql"] or "").strip(), (), ()),
     )
+
+
+def _unbroken(text: str) -> str:
+    """No line breaks between a number and its per cent."""
+    return text.replace(" %", f"{fmt.THIN}%")
 
 
 def _provenance(row: Row) -> str:

@@ -11,7 +11,7 @@ _VERDICTS = {
     "slower": "steps get slower",
     "faster": "steps get faster",
     "no trend seen": "no trend is seen",
-    "not established": "too few steps for an interval, so a trend is not established",
+    "not established": "a trend is not established, for too few steps",
 }
 _SHOWN = 5
 
@@ -48,7 +48,7 @@ def line(row: Row | None, decode: list[Row]) -> list[Row]:
     return [
         {
             "step": steps[tokens],
-            "verdict": row["verdict"] if tokens == row["last_cached_tokens"] else "",
+            "verdict": _VERDICTS[row["verdict"]] if tokens == row["last_cached_tokens"] else "",
             "fit_ms": (row["intercept_ns"] + row["slope_ns_per_token"] * tokens) / 1e6,
         }
         for tokens in (row["first_cached_tokens"], row["last_cached_tokens"])
@@ -84,7 +84,7 @@ def outliers(result: Result, calls: int, names: Names) -> Table | None:
     if all(cells[-1].sort is None for cells in rows):
         columns, rows = columns[:-1], tuple(cells[:-1] for cells in rows)
     caption = (
-        f"{fmt.plural(len(found), 'call')} of {fmt.count(calls)} stand out:"
+        f"{fmt.plural(len(found), 'call')} of {fmt.count(calls)} {'stands' if len(found) == 1 else 'stand'} out:"
         " over 5 median deviations from the others, the trend taken out."
     )
     note = f"Of all of them: {names('; '.join(shared))}." if shared else ""

@@ -152,7 +152,7 @@ def test_trend_is_a_sentence_and_a_line(data):
     )
     assert "times the median of the others" in text
     first, last = data["cpu"].steps.clean.data["trend"]
-    assert (first["step"], last["step"], last["verdict"]) == (2, 15, "no trend seen")
+    assert (first["step"], last["step"], last["verdict"]) == (2, 15, "no trend is seen")
     assert 40 < first["fit_ms"] < 60
 
 
