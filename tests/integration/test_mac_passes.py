@@ -154,6 +154,19 @@ def test_every_failure_has_a_status_and_a_reason(
     assert not (tmp_path / "metal" / "metal-gpu-intervals.xml.gz").exists() or status == "empty"
 
 
+def test_without_counters_the_reason_has_the_words_of_the_recording(
+    spec: CaptureSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    final = start(spec, tmp_path, monkeypatch, "counters").final
+    assert final is not None
+    assert final["status"] == "empty"
+    assert final["reason"] == (
+        "This Mac or Xcode recorded no metal-gpu-counter-intervals, gpu-counter-value, metal-shader-profiler-intervals"
+        " (its table of contents says Counter Set: (null)); try --counters-template with a template saved in"
+        " Instruments."
+    )
+
+
 @pytest.mark.parametrize(
     ("how", "expected"),
     [
@@ -222,9 +235,19 @@ def test_counters_are_empty_where_the_mac_has_none(
     final = start(spec, tmp_path, monkeypatch, "counters", offers=offers).final
     assert final is not None
     assert final["status"] == "empty"
-    assert final["reason"] == (
-        "metal-gpu-counter-intervals came back with no rows: this Mac or Xcode recorded none of it."
-    )
+    assert "recorded no metal-gpu-counter-intervals" in final["reason"]
+    cut = start(spec, tmp_path, monkeypatch, "counters", offers=offers, cut=["metal-gpu-counter-intervals"]).final
+    assert cut is not None
+    assert cut["status"] == "failed"
+    assert "the XML is not whole" in cut["reason"]
+
+
+def test_counters_that_the_chip_refuses(spec: CaptureSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = start(spec, tmp_path, monkeypatch, "counters", refuses=57)
+    assert result.final is not None
+    assert result.final["status"] == "unsupported"
+    assert "Selected counter profile is not supported on target device" in result.final["reason"]
+    assert "Selected counter profile" in result.log
 
 
 OPERATIONS = """
