@@ -313,10 +313,7 @@ class Generated:
         self.chunks = self._chunks()
         self.left = b""
 
-    def __enter__(self) -> "Generated":
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         pass
 
     def read(self, size: int) -> bytes:
