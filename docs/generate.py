@@ -16,12 +16,12 @@ DOCS = Path(__file__).parent
 def cli_page() -> str:
     """The help of every command, as the command prints it."""
     parts = ["# Command line\n\nWritten by `make docs` from `--help`.\n"]
-    context = click.Context(phasescope.cli, info_name="phasescope")
+    context = click.Context(phasescope.cli, info_name="phasescope", terminal_width=80)
     parts.append(f"```\n{phasescope.cli.get_help(context)}\n```\n")
     for name in phasescope.cli.list_commands(context):
         command = phasescope.cli.get_command(context, name)
         assert command is not None
-        text = command.get_help(click.Context(command, info_name=name, parent=context))
+        text = command.get_help(click.Context(command, info_name=name, parent=context, terminal_width=80))
         parts.append(f"## phasescope {name}\n\n```\n{text}\n```\n")
     return "\n".join(parts)
 
