@@ -20,7 +20,7 @@ from pathlib import Path
 import duckdb
 
 from analyze.query import attach_store, open_store
-from analyze.store import create_reference, create_views, sql_text
+from analyze.store import create_reference, create_run_tables, create_views
 
 # Names that name nobody, and words that a report needs.
 _NOBODY = {
@@ -65,8 +65,7 @@ class PublicStore:
         open_store(path).close()  # its errors are sentences
         self.con = duckdb.connect(":memory:")
         try:
-            for schema in ("schema.sql", "schema_instruments.sql", "schema_mac.sql"):
-                self.con.execute(sql_text(schema))
+            create_run_tables(self.con)
             self._selects = self._attach(path, hide)
             self.ids: dict[str, str] = dict(self.con.execute("SELECT private_id, run_id FROM public_ids").fetchall())
             for table in _SMALL:

@@ -105,11 +105,16 @@ def _create_tables(con: duckdb.DuckDBPyConnection) -> None:
     if scalar(con, "SELECT count(*) FROM duckdb_tables() WHERE NOT internal"):
         return
     con.execute("BEGIN")
-    con.execute(sql_text("schema.sql"))
-    con.execute(sql_text("schema_instruments.sql"))
+    create_run_tables(con)
     con.execute(sql_text("schema_reference.sql"))
     con.execute("INSERT INTO store_info VALUES ('schema_version', ?)", [SCHEMA_VERSION])
     con.execute("COMMIT")
+
+
+def create_run_tables(con: duckdb.DuckDBPyConnection) -> None:
+    """Make the tables whose rows belong to runs in a database that has none."""
+    for name in ("schema.sql", "schema_instruments.sql", "schema_mac.sql"):
+        con.execute(sql_text(name))
 
 
 def create_store(path: Path) -> None:

@@ -8,7 +8,7 @@ import duckdb
 
 from analyze.errors import PhasescopeError
 from analyze.lake.layout import Lake, Marker, is_remote
-from analyze.store import SCHEMA_VERSION, create_reference, create_views, sql_text
+from analyze.store import SCHEMA_VERSION, create_reference, create_run_tables, create_views
 
 # Small tables come into memory: views number the rows of `phases`. The others stay in their files.
 _IN_FILES = ("ops", "kernels", "spans", "instants", "flows", "counters", "trace_metadata")
@@ -48,8 +48,7 @@ def attach_lake(con: duckdb.DuckDBPyConnection, url: str | Path, database: str) 
             files.setdefault(table, []).append(name)
     before = con.execute("SELECT current_database()").fetchall()[0][0]
     con.execute(f'USE "{database}"')
-    con.execute(sql_text("schema.sql"))
-    con.execute(sql_text("schema_instruments.sql"))
+    create_run_tables(con)
     con.execute("INSERT INTO store_info VALUES ('schema_version', ?)", [SCHEMA_VERSION])
     readable: list[str] = []
     for table, names in sorted(files.items()):
