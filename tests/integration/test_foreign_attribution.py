@@ -213,3 +213,11 @@ def test_k39_operators_alone_say_nothing_of_the_device(cases: Runs) -> None:
         "k39", "SELECT operator_ns, operators, device_busy_ns, device_idle_ns, kernels FROM phase_breakdown WHERE {run}"
     ) == (60_000, 2, None, None, None)
     assert cases.rows("k39", "FROM coverage WHERE {run}") == []
+
+
+def test_k39_durations_are_dispatch_time_and_instruments_is_asked_for(cases: Runs) -> None:
+    ((detail,),) = cases.rows("k39", "SELECT detail FROM quality WHERE reason = 'mps_dispatch_time' AND {run}")
+    assert "durations are CPU dispatch time" in str(detail)
+    assert "xctrace export" in str(detail)
+    for case in ("k27", "k33", "k37"):
+        assert cases.rows(case, "FROM quality WHERE reason = 'mps_dispatch_time' AND {run}") == []

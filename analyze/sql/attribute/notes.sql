@@ -33,6 +33,16 @@ counted AS (
     SELECT rank, 'overlap_on_stream', count(*),
         count(*) || ' device rows begin before an earlier one of their stream ends; busy time is the union'
     FROM placed WHERE overlapping GROUP BY rank
+    UNION ALL
+    -- PyTorch's profiler has no activity for MPS (pytorch/pytorch#99037): only the names of operators tell.
+    SELECT rank, 'mps_dispatch_time', count(*),
+        'the operators ran on MPS, of whose GPU work PyTorch''s profiler records nothing: durations are CPU dispatch time '
+            || '(and time blocked in synchronisation); for GPU time record a Metal System Trace with Instruments, export its '
+            || 'tables with `xctrace export` and load them'
+    FROM ops
+    WHERE run_id = $run_id AND pass = $pass AND layer = 'operator' AND contains(lower(name), 'mps')
+        AND regexp_matches(lower(name), '(^|[^a-z])mps([^a-z]|$)') AND rank NOT IN (SELECT rank FROM placed)
+    GROUP BY rank
 )
 SELECT $run_id, rank, reason, 'note', events, 'Pass ' || $pass || ': ' || detail || '.'
 FROM counted
