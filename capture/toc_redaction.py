@@ -41,6 +41,7 @@ _CHOICES = ("SINGLE", "ALL")
 _HIDDEN = "[redacted]"
 _SAFE_TEXT = re.compile(r"[\w .,:()+>-]{1,80}", re.ASCII)
 
+
 def redact_toc(xml: bytes) -> bytes:
     """The TOC with only what the analysis needs. Raises ValueError when it is not a whole TOC.
 
