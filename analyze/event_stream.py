@@ -20,6 +20,7 @@ PIECE_BYTES = 8 << 20
 _SMALL_PIECE = 64 << 10
 _LARGEST_EVENT = 64 << 20
 _LARGEST_REPAIR = 1 << 20
+_FAR = 4 << 10
 _EMPTY = msgspec.Raw(b"")
 _WHITE = b" \t\r\n"
 # A quote alone is a string whose end is not read yet.
@@ -29,6 +30,7 @@ _STRING = re.compile(rb'"(?:[^"\\]|\\[\s\S])*"')
 _SCALAR = re.compile(rb"[^\s,\]}]+")
 # Where the next event begins after one that is broken: an object whose first key is one of an event's.
 _NEXT_EVENT = re.compile(rb'\}\s*,\s*(?=\{\s*"(?:ph|name|cat|pid|tid|ts|dur|id|args|bp|s|tts)")')
+_EVENT_START = re.compile(rb'\{\s*"(?:ph|name|cat|pid|tid|ts|dur|id|args|bp|s|tts)"\s*:')
 _LAST_EVENT = re.compile(rb'\}\s*,?\s*\](?=\s*(?:,\s*"[\w .-]+"\s*:|\}|$))')
 _BYTE = re.compile(r"\(byte (\d+)\)")
 
@@ -51,6 +53,7 @@ class Event(msgspec.Struct, gc=False):
 _EVENTS = msgspec.json.Decoder(list[Event])
 _EVENT = msgspec.json.Decoder(Event)
 _LOOSE = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_RAW = msgspec.json.Decoder(msgspec.Raw)
 _RAWS = msgspec.json.Decoder(list[msgspec.Raw])
 
 
@@ -137,6 +140,8 @@ class EventStream:
         self._buffer = _Buffer(stream, self.faults)
         self._found_events = False
         self._cut_off = False
+        self._separated = True
+        self._ends: tuple[int, int, list[int]] = (0, -1, [])
 
     def __iter__(self) -> Iterator[list[Event]]:
         buffer = self._buffer
@@ -255,6 +260,7 @@ class EventStream:
             byte = buffer.skip_white()
             if byte == b",":
                 buffer.drop(1)
+                self._separated = True
                 continue
             if byte == b"]":
                 buffer.drop(1)
@@ -272,7 +278,7 @@ class EventStream:
                 if not broken and not buffer.ended and size < _LARGEST_EVENT:
                     size *= 2  # one event is larger than the piece
                     continue
-                events, used = self._mended_piece() or self._broken_event()
+                events, used = self._mended_piece() or (self._one_by_one(), 0)
                 size = _SMALL_PIECE
             else:
                 size = min(size * 2, PIECE_BYTES)
@@ -392,25 +398,64 @@ class EventStream:
             self._mend(reason, count, self._buffer.offset)
         return events, cut
 
+    def _one_by_one(self) -> list[Event]:
+        """The events of about a small piece, each by itself, where decoding and mending all at once has failed.
+
+        Drops what it takes. The time is that of the piece, however many of its events are broken.
+        """
+        buffer = self._buffer
+        end = buffer.offset + _SMALL_PIECE
+        events: list[Event] = []
+        while buffer.offset < end and not self._cut_off:
+            byte = buffer.skip_white()
+            if byte == b",":
+                buffer.drop(1)
+                self._separated = True
+                continue
+            if byte in (b"]", b""):
+                break
+            if not self._separated and byte == b"{":
+                self._mend("missing_comma", 1, buffer.offset)
+            elif not self._separated:
+                found, used = self._broken_value(0)
+                events += found
+                buffer.drop(used)
+                continue
+            found, used = self._whole_value() or self._broken_event()
+            self._separated = False
+            events += found
+            buffer.drop(used)
+        return events
+
+    def _whole_value(self) -> tuple[list[Event], int] | None:
+        """The value at the front where it is sound JSON, with the bytes it takes; None where it is not."""
+        buffer = self._buffer
+        size = _structural_end(buffer.data, buffer.at, _LARGEST_REPAIR)
+        if not size:
+            return None
+        raw = buffer.window(size)
+        try:
+            str(raw, "utf-8")
+            _RAW.decode(raw)
+        except (UnicodeDecodeError, msgspec.DecodeError, RecursionError):
+            return None
+        event = self._loose_event(raw)
+        return ([] if event is None else [event]), size
+
     def _broken_event(self) -> tuple[list[Event], int]:
         """Mend the event at the front, or leave it out. Returns its events and the bytes it takes."""
         buffer = self._buffer
         start = buffer.offset
-        whole = _structural_end(buffer.window(_LARGEST_REPAIR))
-        if whole and buffer.window(1) != b"{":
-            events = self._mended_event(buffer.window(whole), start)
-            if events is None:
-                self._exclude("not_an_event", start)
-            return events or [], whole
+        whole = _structural_end(buffer.data, buffer.at, _LARGEST_REPAIR)
+        if buffer.data[buffer.at : buffer.at + 1] != b"{":
+            return self._broken_value(whole)
         while True:
-            found = zip(range(4), _NEXT_EVENT.finditer(buffer.data, buffer.at), strict=False)
-            ends = [match.start() + 1 - buffer.at for _, match in found]
-            if len(ends) < 4 and (close := _LAST_EVENT.search(buffer.data, buffer.at)):
-                ends.append(close.start() + 1 - buffer.at)
+            ends = self._likely_ends()
             if ends or whole or len(buffer) > _LARGEST_EVENT or not buffer.more():
                 break
-        if whole and whole not in ends:
-            ends.append(whole)
+        if whole:
+            # Where brackets and quotes give an end, a far one is none: to try it for each broken event takes too long.
+            ends = [end for end in ends if end <= max(4 * whole, _FAR)] + [whole] * (whole not in ends)
         for end in sorted(ends):
             events = self._mended_event(buffer.window(end), start)
             if events is not None:
@@ -418,6 +463,40 @@ class EventStream:
         if ends:
             self._exclude("malformed", start)
             return [], min(ends)
+        return self._broken_rest(start)
+
+    def _likely_ends(self) -> list[int]:
+        """Where the event at the front may end: before the next events, or at the end of the array.
+
+        They are found once for all broken events before the first of them, since they may lie far ahead.
+        """
+        buffer = self._buffer
+        start, read_to = buffer.offset, buffer.offset + len(buffer)
+        searched_from, searched_to, ends = self._ends
+        if searched_to != read_to or not searched_from <= start < (ends[0] if ends else read_to):
+            found = zip(range(4), _NEXT_EVENT.finditer(buffer.data, buffer.at), strict=False)
+            ends = [start + match.start() + 1 - buffer.at for _, match in found]
+            if len(ends) < 4 and (close := _LAST_EVENT.search(buffer.data, buffer.at)):
+                ends = sorted([*ends, start + close.start() + 1 - buffer.at])
+            self._ends = start, read_to, ends
+        return [end - start for end in ends]
+
+    def _broken_value(self, whole: int) -> tuple[list[Event], int]:
+        """Leave out what begins as no object: one value where it ends as one, else all up to the next event."""
+        buffer = self._buffer
+        start = buffer.offset
+        if whole and (after := _NOT_WHITE.search(buffer.data, buffer.at + whole)) and after.group() in b",]":
+            self._exclude("not_an_event", start)
+            return [], whole
+        while not (found := _EVENT_START.search(buffer.data, buffer.at)):
+            if len(buffer) > _LARGEST_EVENT or not buffer.more():
+                return self._broken_rest(start)
+        self._exclude("malformed", start)
+        return [], found.start() - buffer.at
+
+    def _broken_rest(self, start: int) -> tuple[list[Event], int]:
+        """Leave out all that is read, in which no further event begins."""
+        buffer = self._buffer
         rest = buffer.window(len(buffer))
         if not buffer.ended:
             self._exclude("malformed", start)
@@ -461,19 +540,20 @@ class EventStream:
         self.faults.exclude(reason, 1, f"first in the event at byte {at}")
 
 
-def _structural_end(text: bytes) -> int:
-    """Where the value at the front ends, by brackets and quotes alone; 0 where it does not end in `text`."""
-    if text[:1] not in (b"{", b"[", b'"'):
-        match = _SCALAR.match(text)
-        return match.end() if match and match.end() < len(text) else 0
+def _structural_end(data: bytes, at: int, most: int) -> int:
+    """Bytes of the value at `at`, by brackets and quotes alone; 0 where it does not end within `most` of them."""
+    stop = min(len(data), at + most)
+    if data[at : at + 1] not in (b"{", b"[", b'"'):
+        match = _SCALAR.match(data, at, stop)
+        return match.end() - at if match and match.end() < stop else 0
     depth = 0
-    for match in _STRUCTURE.finditer(text):
+    for match in _STRUCTURE.finditer(data, at, stop):
         if match.group() == b'"':
             return 0
         byte = match.group()[:1]
         depth += (byte in b"{[") - (byte in b"}]")
         if depth <= 0:
-            return match.end()
+            return match.end() - at
     return 0
 
 

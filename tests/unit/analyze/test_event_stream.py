@@ -154,6 +154,37 @@ def test_many_broken_events_take_linear_time() -> None:
     assert stream.faults.repaired == {"nan_or_inf": 20_000}
 
 
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "block",
+    [
+        b'"', b"[]", b"{}", b"1 ", b"a,", b"1,", b'{"a":1}', b'{"a":x}', b'},{"ph":', b'\\"', b'"},{',
+        b'{"ph":"X","name":"a"b","ts":1}\n',
+    ],
+)  # fmt: skip
+def test_garbage_takes_linear_time(block: bytes) -> None:
+    """Each of these once took a search through the whole file for every few bytes: hours for a file of 60 MB."""
+    data = b"[" + block * (300_000 // len(block)) + b"," + json.dumps(event("good")).encode() + b"]"
+    names, stream = read(data)
+    assert "good" not in names[:-1]
+    assert stream.faults.excluded.total() == stream.raw_events - len(names) > 0
+
+
+def test_missing_commas_are_mended() -> None:
+    text = b"\n".join(json.dumps(event(f"e{i}")).encode() for i in range(2000))
+    names, stream = read(b"[" + text + b"]")
+    assert names == [f"e{i}" for i in range(2000)]
+    assert stream.faults.repaired == {"missing_comma": 1999}
+    assert not stream.faults.excluded
+
+
+def test_garbage_between_events_costs_no_event() -> None:
+    a, b = (json.dumps(event(name)).encode() for name in "ab")
+    names, stream = read(b"[" + a + b', oops "oops {[ ' + b + b"," + a + b"]")
+    assert names == ["a", "b", "a"]
+    assert stream.faults.excluded == {"malformed": 1}
+
+
 def test_memory_is_bounded_by_the_piece() -> None:
     one = json.dumps(event("e" * 50, args={"pad": "x" * 200})).encode()
 
