@@ -5,7 +5,7 @@ from collections import Counter
 
 # One token: a string (closed or not), a bare word, a comma that closes nothing, or any other byte run.
 _TOKEN = re.compile(
-    rb'"(?:[^"\\]|\\[\s\S])*"?'
+    rb'"(?:[^"\\]++|\\[\s\S])*+"?'
     rb"|[-+]?(?:nan(?:\([^)]*\))?|inf(?:inity)?)\b"
     rb"|,(?=\s*[\]}])",
     re.IGNORECASE,

@@ -65,6 +65,7 @@ def recognise(con: duckdb.DuckDBPyConnection, run_id: str, pass_: str, grammar: 
     ranges = [occurrence for rank in sorted(found) for occurrence in number_steps(without_nested(found[rank]))]
     _insert(con, run_id, pass_, ranges)
     _rule_notes(trace, grammar, [r for r, *_ in ranges])
+    _unsplit_notes(trace, grammar, [r for r, *_ in ranges])
 
 
 def merge_timings(con: duckdb.DuckDBPyConnection, run_id: str, pass_: str, timings: pa.Table) -> None:
@@ -269,6 +270,26 @@ def _rule_notes(trace: _Trace, grammar: Grammar, ranges: Sequence[Range]) -> Non
         if rule in notes:
             reason = "phases_inferred" if rule == "inferred" else f"phase_rule_{rule}"
             trace.note(rank, reason, times, str(notes[rule]))
+
+
+def _unsplit_notes(trace: _Trace, grammar: Grammar, ranges: Sequence[Range]) -> None:
+    """Say which steps a grammar cannot split, and which modes it does not know."""
+    modes = {rule.name for rule in grammar.rules if rule.phases}
+    unsplit = Counter(
+        item.rank
+        for item in ranges
+        if item.mark.phase == "mixed" and None in (item.mark.prefill_tokens, item.mark.decode_tokens)
+    )
+    for rank, times in unsplit.items():
+        text = f"{times} steps mix prefill and decode, and their names do not tell the tokens of each."
+        trace.note(rank, "mixed_steps_not_split", times, text)
+    unknown = Counter(
+        (item.rank, item.name) for item in ranges if item.mark.phase == "unknown" and item.mark.rule in modes
+    )
+    for rank in sorted({rank for rank, _ in unknown}):
+        names = [name for (other, name), _ in unknown.most_common() if other == rank]
+        text = f"The grammar knows no such mode, so that the phase is unknown: {', '.join(names[:5])}."
+        trace.note(rank, "unknown_mode", sum(times for (r, _), times in unknown.items() if r == rank), text)
 
 
 def _insert(con: duckdb.DuckDBPyConnection, run_id: str, pass_: str, ranges: Sequence[tuple[Range, int, int]]) -> None:

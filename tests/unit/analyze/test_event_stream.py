@@ -3,6 +3,8 @@
 import gzip
 import io
 import json
+import resource
+import sys
 import tracemalloc
 
 import pytest
@@ -168,6 +170,15 @@ def test_garbage_takes_linear_time(block: bytes) -> None:
     names, stream = read(data)
     assert "good" not in names[:-1]
     assert stream.faults.excluded.total() == stream.raw_events - len(names) > 0
+
+
+@pytest.mark.parametrize("text", ['{"x":"%s","traceEvents":[]}', '[{"ph":"M","args":{"x":"%s\n"}}]'])
+def test_a_long_string_takes_a_few_times_its_size(text: str) -> None:
+    unit = 1 if sys.platform == "darwin" else 1024
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    _, stream = read(text % ("a" * (16 << 20)))
+    assert not stream.faults.excluded
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit - before < 300 << 20  # it was 1.3 GiB
 
 
 def test_missing_commas_are_mended() -> None:

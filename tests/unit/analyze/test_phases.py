@@ -102,6 +102,24 @@ def test_what_vllm_011_cannot_split_is_said(store: Store) -> None:
     assert store.notes()["phase_rule_vllm_new_cached"] == 1
 
 
+def test_mixed_steps_without_token_counts_are_said(store: Store) -> None:
+    store.mark("step[MIXED bs=4]", 0, 100)
+    store.mark("step[MIXED bs=5 c=1 c_sq=7 g=4 g_sq=4]", 100, 100)
+    store.mark("execute_context_2(100)_generation_3(3)", 200, 100)
+    store.analyse()
+    tokens = store.rows("SELECT phase, prefill_tokens, decode_tokens FROM phases ORDER BY start_ns")
+    assert tokens == [("mixed", None, None), ("mixed", 7, 4), ("mixed", 100, 3)]
+    assert store.notes() == {"mixed_steps_not_split": 1}
+
+
+def test_a_mode_that_no_grammar_knows_is_named(store: Store) -> None:
+    store.mark("step[REWIND bs=4]", 0, 100)
+    store.mark("step[DECODE bs=4]", 100, 100)
+    store.analyse()
+    assert store.rows("SELECT phase FROM phases ORDER BY start_ns") == [("unknown",), ("decode",)]
+    assert store.notes() == {"unknown_mode": 1}
+
+
 def test_names_without_a_category_are_looked_at_and_operators_are_not(store: Store) -> None:
     store.op("prefill", 0, 10, category=None)
     store.op("decode", 20, 10, category="cpu_op")
