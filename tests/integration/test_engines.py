@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -178,6 +178,15 @@ def test_an_engine_works_in_another_thread() -> None:
     assert found == [[{"n": 3}]]
 
 
+@pytest.fixture
+def ctrl_c_interrupts() -> Iterator[None]:
+    """As on a terminal: a shell starts what runs in its background with Ctrl-C ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c_interrupts")
 def test_ctrl_c_during_a_query_ends_it() -> None:
     threading.Timer(0.3, signal.raise_signal, [signal.SIGINT]).start()
     with WasmEngine() as engine:

@@ -169,7 +169,11 @@ def test_a_port_that_is_taken(trace: Path) -> None:
 
 
 def test_ctrl_c_ends_the_command(trace: Path) -> None:
-    script = "from analyze.commands.view import command; command()"
+    # A shell starts what runs in its background with Ctrl-C ignored, and a test's process inherits that.
+    script = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "from analyze.commands.view import command; command()"
+    )
     process = subprocess.Popen(
         [sys.executable, "-c", script, str(trace), "--no-browser"],
         stdout=subprocess.PIPE,
