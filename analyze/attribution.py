@@ -7,7 +7,10 @@ from importlib import resources
 import duckdb
 
 # In this order: the first means that knows a device row's launch settles it.
-_STEPS = ("windows", "ops", "marks", "correlation", "flow", "external_id", "containment", "whole_trace", "notes")
+_STEPS = (
+    "windows", "ops", "marks", "correlation", "flow", "launch_roles", "external_id", "containment", "whole_trace",
+    "notes",
+)  # fmt: skip
 
 
 def attribute(con: duckdb.DuckDBPyConnection, run_id: str, pass_: str) -> None:

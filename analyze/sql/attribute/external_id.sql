@@ -4,9 +4,13 @@ UPDATE kernels
 SET repeat = called.repeat, phase = called.phase, step = called.step, attributed_by = 'external_id'
 FROM (
     WITH numbered AS (
-        SELECT rowid AS row, rank, TRY_CAST(TRY(json_extract_string(args, '$."External id"')) AS BIGINT) AS external_id
-        FROM kernels
-        WHERE run_id = $run_id AND pass = $pass AND attributed_by = 'unattributed' AND contains(args, '"External id"')
+        -- The schema of 2021 wrote it small on the device.
+        SELECT rowid AS row, rank, TRY_CAST(coalesce(ids[1], ids[2]) AS BIGINT) AS external_id
+        FROM (
+            SELECT rowid, rank, TRY(json_extract_string(args, ['$."External id"', '$."external id"'])) AS ids
+            FROM kernels
+            WHERE run_id = $run_id AND pass = $pass AND attributed_by = 'unattributed' AND contains(args, 'xternal id"')
+        )
     ),
     operators AS (
         SELECT rank, external_id, any_value(repeat) AS repeat, any_value(phase) AS phase, any_value(step) AS step

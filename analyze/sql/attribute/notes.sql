@@ -2,7 +2,7 @@
 INSERT INTO quality
 WITH placed AS (
     SELECT
-        rank, launch_op_id, launch_delay_ns, attributed_by,
+        rank, launch_op_id, launch_delay_ns, attributed_by, phase,
         start_ns < max(start_ns + dur_ns) OVER (
             PARTITION BY rank, device, stream ORDER BY start_ns, dur_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS overlapping
@@ -25,6 +25,11 @@ counted AS (
     SELECT rank, 'kernels_without_launch', count(*),
         count(*) || ' device rows have no launch in the file; they are unattributed, neither dropped nor guessed'
     FROM placed WHERE attributed_by = 'unattributed' GROUP BY rank
+    UNION ALL
+    SELECT rank, 'launched_outside_phases', count(*),
+        count(*) || ' device rows were launched outside every phase (between the marks, or on a thread that has none); they '
+            || 'belong to no phase'
+    FROM placed WHERE attributed_by <> 'unattributed' AND phase IS NULL GROUP BY rank
     UNION ALL
     SELECT rank, 'negative_launch_delay', count(*),
         count(*) || ' device rows begin before their launch: the clocks of host and device differ; kept out of averages'

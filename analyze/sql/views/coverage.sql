@@ -7,7 +7,7 @@ SELECT
     sum(dur_ns) / nullif(sum(sum(dur_ns)) OVER (PARTITION BY run_id, pass, rank), 0) AS share
 FROM kernels
 GROUP BY run_id, pass, rank, attributed_by;
-COMMENT ON VIEW coverage IS 'Share of device time that is attributed to a phase, by the means that attributed it. No row where the pass has no device rows.';
+COMMENT ON VIEW coverage IS 'Share of device time by the means that tell what launched it. Rows launched outside every phase (kernels.phase is NULL) are attributed too. No row where the pass has no device rows.';
 COMMENT ON COLUMN coverage.run_id IS 'Run.';
 COMMENT ON COLUMN coverage.pass IS 'Pass.';
 COMMENT ON COLUMN coverage.rank IS 'Rank.';

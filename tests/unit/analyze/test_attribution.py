@@ -87,6 +87,20 @@ def test_a_launch_outside_every_phase(store: Store) -> None:
     store.kernel(150, 10, correlation=3)
     store.analyse()
     assert store.rows(KERNELS) == [(None, None, "correlation", 140)]
+    assert store.notes() == {"launched_outside_phases": 1}
+
+
+def test_a_call_that_kernels_came_from_is_a_launch(store: Store) -> None:
+    """Runtimes have other words for it: MTIA's runFunction."""
+    store.mark("step[DECODE bs=8]", 0, 400)
+    store.call("runFunction", 10, 4, correlation=3, category="mtia_runtime")
+    store.call("copyToDevice", 20, 4, correlation=4, category="mtia_runtime")
+    store.call("setDevice", 30, 4, correlation=5, category="mtia_runtime")
+    store.kernel(150, 10, correlation=3)
+    store.kernel(170, 10, correlation=4, kind="memcpy")
+    store.analyse()
+    roles = store.rows("SELECT role FROM ops WHERE layer = 'operator' ORDER BY start_ns")
+    assert roles == [("launch",), ("runtime",), ("runtime",)]
 
 
 def test_flows_where_there_is_no_correlation_id(store: Store) -> None:
@@ -113,10 +127,12 @@ def test_the_operators_number_where_the_launch_is_missing(store: Store) -> None:
     store.mark("step[DECODE bs=8]", 0, 100)
     store.op("aten::mm", 10, 20, external_id=44)
     store.kernel(300, 10, correlation=8, args=json.dumps({"External id": 44}))
+    store.kernel(305, 10, correlation=8, args=json.dumps({"external id": 44}))  # as in 2021
     store.kernel(310, 10, correlation=9, args=json.dumps({"External id": 45}))
     store.kernel(320, 10, correlation=9, args='{"External id": ')
     store.analyse()
     assert store.rows(KERNELS) == [
+        ("decode", 0, "external_id", None),
         ("decode", 0, "external_id", None),
         (None, None, "unattributed", None),
         (None, None, "unattributed", None),
