@@ -7,6 +7,7 @@ import importlib.metadata
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -214,7 +215,7 @@ def _passes(mac: Mac | None, packages: bool, devices: dict[str, str | None]) -> 
         "energy": [apple, torch, zeus],
         "metal": [apple, torch, mps, xcode, mode],
         "signposts": [apple, torch, mps, xcode, mode],
-        "counters": [apple, torch, mps, xcode, mode],
+        "counters": _counters_on_cuda(torch) if devices.get("cuda") else [apple, torch, mps, xcode, mode],
         "opstats": [apple, torch, mps],
         "gputrace": [apple, torch, mps],
     }
@@ -229,6 +230,14 @@ def _passes(mac: Mac | None, packages: bool, devices: dict[str, str | None]) -> 
         else:
             findings.append(Finding("pass", name, "yes", "can be recorded"))
     return findings
+
+
+def _counters_on_cuda(torch: _Need) -> list[_Need]:
+    """What PyTorch's own sampling of hardware counters needs (torch.profiler.PerformanceMetricsConfig)."""
+    digits = re.findall(r"\d+", _version("torch") or "")[:2]
+    recent = [int(each) for each in digits] >= [2, 15]
+    cupti = _Need(_version("cupti-python") is not None, "package cupti-python", "pip install cupti-python")
+    return [torch, _Need(recent, "PyTorch 2.15 or later", "pip install 'torch>=2.15'"), cupti]
 
 
 _HEADINGS = {"machine": "This machine", "analysis": "Analysis", "capture": "Capture", "pass": "Passes"}

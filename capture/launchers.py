@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -28,7 +29,7 @@ def start_pass(
     on_event: OnEvent,
 ) -> ChildResult:
     """Run pass `name` in the way it needs; what run_child returns, for all of them."""
-    if name in RECORDINGS:
+    if name in RECORDINGS and not _samples_counters_itself(name, spec):
         template = spec.counters_template if name == "counters" else None
         return record_pass(name, spec, folder, timeout_s, on_event, template)
     if name == "opstats":
@@ -38,6 +39,11 @@ def start_pass(
         spec = replace(spec, warmup=0, repeat=1)
         return run_launched(name, spec, folder, timeout_s, on_event, environment=environment)[0]
     return run_child(name, spec, folder, timeout_s, on_event)
+
+
+def _samples_counters_itself(name: str, spec: CaptureSpec) -> bool:
+    """Off the Mac the counters pass needs no recorder: PyTorch samples them in the process (CUDA)."""
+    return name == "counters" and sys.platform != "darwin" and spec.device in ("auto", "cuda")
 
 
 def _opstats(spec: CaptureSpec, folder: Path, timeout_s: float, on_event: OnEvent) -> ChildResult:

@@ -6,7 +6,9 @@ import gzip
 import os
 import re
 import shutil
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch.profiler import ProfilerActivity, profile
@@ -48,6 +50,16 @@ def _start_profiler_once(kind: str) -> None:
 
 def run(context: PassContext) -> PassOutcome:
     """Profile one generation; writes trace.json.gz, timings.jsonl and samples.jsonl."""
+    return profile_generation(context, _activities(context.device.kind))
+
+
+def profile_generation(
+    context: PassContext, activities: Sequence[Any], *, inspect: Callable[[Path], bool] | None = None
+) -> PassOutcome:
+    """One generation under the profiler with these activities; files as of the profiled pass.
+
+    `inspect` looks at the exported trace before it is compressed; its answer goes to detail["inspected"].
+    """
     spec = context.spec
     total = spec.warmup + 2
     clock = start_clock()
@@ -57,7 +69,7 @@ def run(context: PassContext) -> PassOutcome:
     recorder = Recorder(context.device, ranges=True, samples=True)
     context.report(spec.warmup, total, "profiled")
     with profile(
-        activities=_activities(context.device.kind),
+        activities=activities,
         record_shapes=spec.record_shapes,
         profile_memory=spec.profile_memory,
         with_stack=spec.with_stack,
@@ -91,6 +103,8 @@ def run(context: PassContext) -> PassOutcome:
             raise PhasescopeError(
                 f"The trace at {context.folder} was cut off while it was written; make room on that disk."
             )
+        if inspect is not None:
+            detail["inspected"] = inspect(raw)
         compress_trace(raw, context.folder / TRACE_NAME, dims_only=spec.dims_only)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)

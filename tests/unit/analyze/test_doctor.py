@@ -157,6 +157,25 @@ def test_elsewhere_it_says_what_each_pass_needs(monkeypatch: pytest.MonkeyPatch)
     assert [passes(found)[name] for name in ("clean", "profiled", "gputrace")] == ["yes", "yes", "no"]
 
 
+@pytest.mark.parametrize(
+    ("versions", "expected"),
+    [
+        ({"torch": "2.13.0+cu130"}, ("no", "needs PyTorch 2.15 or later, package cupti-python")),
+        ({"torch": "2.15.0+cu130"}, ("no", "needs package cupti-python")),
+        ({"torch": "2.15.0+cu130", "cupti-python": "13.0"}, ("perhaps", "many chips refuse counters; the pass tries")),
+    ],
+)
+def test_counters_on_cuda(monkeypatch: pytest.MonkeyPatch, versions: dict[str, str], expected: tuple[str, str]) -> None:
+    known = {"transformers": "5.24.0"} | versions
+    installed = module._version
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(
+        module, "_version", lambda name: known.get(name) if name in (*known, "cupti-python") else installed(name)
+    )
+    found = examine({"torch": '{"cpu": "2 threads", "cuda": "1 x NVIDIA H200", "mps": null}'})
+    assert (found["counters"].status, found["counters"].detail) == expected
+
+
 def test_without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     installed = module._version
     monkeypatch.setattr(module, "_version", lambda name: None if name == "torch" else installed(name))
