@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from analyze.query import query
+from analyze.errors import PhasescopeError
+from analyze.query import query, run_query
 
 # The meaning of a column is there to be read to its end.
 _WHOLE = 1000
@@ -46,4 +47,7 @@ def tables(
     if name is None:
         return query(_OVERVIEW, store, format_=format_, out=out, widest=_WHOLE)
     quoted = name.replace("'", "''")
+    with run_query(Path(store), f"SELECT count(*) FROM duckdb_columns() WHERE table_name = '{quoted}'") as con:
+        if con.fetchall() == [(0,)]:
+            raise PhasescopeError(f"{name}: no such table or view in this store; `phasescope tables` lists them")
     return query(_TABLES.format(filter=f"c.table_name = '{quoted}'"), store, format_=format_, out=out, widest=_WHOLE)

@@ -29,6 +29,8 @@ from analyze.trace_rows import insert_rows, insert_trace
 from analyze.unpacked import unpacked
 from capture.bundle import open_bundle
 
+# Of a file's name all but these says what it holds.
+_SUFFIXES = re.compile(r"(\.(pt|trace|json|gz|pftrace|perfetto-trace|xml|zip))+$", re.IGNORECASE)
 Progress = Callable[[str], None]
 
 
@@ -220,7 +222,7 @@ def load_group(con: duckdb.DuckDBPyConnection, group: list[Source], grammar: Gra
     if known:
         return known
     name = _name_of(group)
-    stem = re.sub(r"\W+", "-", name.split(".")[0]).strip("-")[:40] or "trace"
+    stem = re.sub(r"[^\w.]+", "-", _SUFFIXES.sub("", name)).strip("-.")[:40] or "trace"
     run_id = f"{stem}-{sha256[:8]}"
     counts = _Counts()
     with transaction(con, name):

@@ -84,7 +84,9 @@ def _sentence(text: str) -> str:
         return "a store is read-only for queries; change it with `phasescope load`"
     if "file system operations are disabled" in text or ("configuration" in text and "locked" in text):
         return "a query cannot reach files, the network or the configuration; it reads this store only"
-    return "SQL: " + " ".join(text.split())
+    # DuckDB's words without its kind of error, and without the lines that point into the SQL by position.
+    words = re.sub(r"^\w+ Error: ", "", text.split("\n\nLINE ")[0].strip())
+    return f"SQL: {' '.join(words.split())}; `phasescope tables NAME` lists the columns of a table or view"
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ def demo(
     on_capture: Callable[[Any], None] | None = None,
     progress: Callable[[str], None] = lambda text: None,
 ) -> Demo:
-    """Capture, load and report into the folder `out`; a second time replaces the bundle and the report.
+    """Capture, load and report into the folder `out`; a second time replaces what the first left there.
 
     Raises PhasescopeError where the model, torch or the folder is missing.
     """
@@ -70,6 +70,7 @@ def demo(
     if captured.problems:
         raise PhasescopeError(f"{bundle} is not complete: {' '.join(captured.problems)}")
     progress("loading the bundle")
+    store.unlink(missing_ok=True)
     result = phasescope.load([bundle], store)
     if result.failed:
         raise result.failed[0]

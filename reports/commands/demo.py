@@ -1,5 +1,7 @@
 """`phasescope demo`."""
 
+import shutil
+import sys
 from pathlib import Path
 
 import click
@@ -36,7 +38,10 @@ def command(out: Path, model: str | None) -> None:
     click.echo(f"Bundle  {done.bundle}")
     click.echo(f"Store   {done.store}")
     click.echo(f"Report  {done.report}")
+    # `make demo` runs it from an environment that is not on the PATH.
+    name = "phasescope" if shutil.which("phasescope") else sys.argv[0]
+    steps = "SELECT phase, step, median_ns / 1e6 AS ms FROM step_latency ORDER BY step"
     click.echo("\nTry next:")
-    click.echo(f'  phasescope query "SELECT phase, step, median_ns / 1e6 AS ms FROM step_latency" --store {done.store}')
-    click.echo(f"  phasescope tables phase_breakdown --store {done.store}")
-    click.echo(f"  phasescope view {done.bundle}")
+    click.echo(f'  {name} query "{steps}" --store {done.store}')
+    click.echo(f"  {name} tables phase_breakdown --store {done.store}")
+    click.echo(f"  {name} view {done.bundle}")

@@ -223,8 +223,9 @@ def test_the_same_bytes_are_known(tmp_path: Path, run, store: Path) -> None:
 @pytest.mark.parametrize(
     ("sql", "words"),
     [
-        ("SELEC 1", "SQL: Parser Error"),
+        ("SELEC 1", "SQL: syntax error"),
         ("SELECT * FROM nowhere", "nowhere"),
+        ("SELECT foo FROM runs", "`phasescope tables NAME` lists the columns"),
         ("DELETE FROM runs", "read-only"),
         ("CREATE TABLE t(a INT)", "read-only"),
         ("SELECT * FROM read_csv('/etc/passwd')", "cannot reach files"),
@@ -247,6 +248,12 @@ def test_queries_only_read_the_store(run, store: Path, sql: str, words: str | No
     assert len(err.splitlines()) == 1
     assert words is None or words in err
     assert store.read_bytes() == before
+
+
+def test_a_table_that_is_not_there(run, store: Path) -> None:
+    code, out, err = run("tables", "nosuch", "--store", store)
+    assert (code, out) == (1, "")
+    assert err == "phasescope: nosuch: no such table or view in this store; `phasescope tables` lists them\n"
 
 
 def test_stores_that_are_none(tmp_path: Path, run) -> None:
