@@ -118,9 +118,11 @@ def parse_condition(text: str) -> Condition:
     if unit == "%":
         return Condition(text.strip(), metric, match["op"], number / 100, True)
     base, factor = _UNITS.get(unit, ("", 1.0))
-    if base not in (None, metric.unit):
+    needed = metric.unit in {of for of, _ in _UNITS.values()}
+    if base not in (None, metric.unit) or (not unit and needed and number):
         fitting = ", ".join(name for name, (of, _) in _UNITS.items() if name and of == metric.unit)
-        raise UsageError(f"{text!r}: {unit} does not fit {metric.name}; use % or {fitting or 'a bare number'}")
+        said = f"{unit} does not fit {metric.name}" if unit else f"{metric.name} needs a unit"
+        raise UsageError(f"{text!r}: {said}; use % or {fitting or 'a bare number'}")
     return Condition(text.strip(), metric, match["op"], number * factor, False)
 
 

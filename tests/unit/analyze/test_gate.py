@@ -52,6 +52,7 @@ def test_conditions(text, metric, op, limit, relative):
         ("speed > 5%", "speed: no such metric; there are prefill_p50"),
         ("decode_p50 > 5 MiB", "MiB does not fit decode_p50; use % or ns, us, µs, ms, s"),
         ("decode_p50 > 5 parsec", "parsec does not fit decode_p50"),
+        ("decode_p50 > 5", "decode_p50 needs a unit; use % or ns, us, µs, ms, s"),
     ],
 )
 def test_conditions_that_are_not_understood(text, sentence):
