@@ -1,6 +1,7 @@
 """Numbers as people read them: three significant digits, thin spaces in thousands, a unit that fits.
 
-Every function takes None for "not known" and answers `MISSING` then; none of them turns a missing number into 0.
+Every function takes None for "not known" and answers `MISSING` then, as for NaN and infinity; none of them turns a
+missing number into 0.
 """
 
 from __future__ import annotations
@@ -8,7 +9,8 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Sequence
-from math import floor, log10
+from math import floor, isfinite, log10
+from typing import TypeGuard
 
 THIN = "\u202f"  # narrow no-break space: groups thousands and joins a number to its unit, never breaks a line
 MISSING = "–"
@@ -17,6 +19,11 @@ _TIME_UNITS = (("s", 1_000_000_000), ("ms", 1_000_000), ("µs", 1_000), ("ns", 1
 _BYTE_UNITS = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1))
 
 Number = int | float
+
+
+def known(value: Number | None) -> TypeGuard[Number]:
+    """Whether `value` is a number to show: neither None nor NaN nor infinite."""
+    return value is not None and isfinite(value)
 
 
 def _grouped(text: str) -> str:
@@ -32,7 +39,7 @@ def _grouped(text: str) -> str:
 
 def significant(value: Number | None, digits: int = 3) -> str:
     """`value` with that many significant digits, never in scientific notation: 48.7, 0.412, 1 930."""
-    if value is None:
+    if not known(value):
         return MISSING
     if value == 0:
         return "0"
@@ -43,19 +50,19 @@ def significant(value: Number | None, digits: int = 3) -> str:
 
 def count(value: Number | None) -> str:
     """A whole number, every digit of it: 14 680 064."""
-    return MISSING if value is None else _grouped(str(round(value)))
+    return _grouped(str(round(value))) if known(value) else MISSING
 
 
 def rate(value: Number | None) -> str:
     """A count for each of something (per token, per step): whole when it is whole, else three digits."""
-    if value is None:
+    if not known(value):
         return MISSING
     return count(value) if value == round(value) else significant(value)
 
 
 def time_unit(values: Sequence[Number | None]) -> tuple[str, int]:
     """The unit, and its nanoseconds, in which the largest of `values` (ns) has one to three digits ahead."""
-    largest = max((abs(v) for v in values if v is not None), default=0)
+    largest = max((abs(v) for v in values if known(v)), default=0)
     for name, size in _TIME_UNITS:
         if largest >= size:
             return name, size
@@ -64,7 +71,7 @@ def time_unit(values: Sequence[Number | None]) -> tuple[str, int]:
 
 def duration(ns: Number | None, unit: tuple[str, int] | None = None) -> str:
     """A duration with its unit: 48.7 ms."""
-    if ns is None:
+    if not known(ns):
         return MISSING
     name, size = unit or time_unit([ns])
     return f"{significant(ns / size)}{THIN}{name}"
@@ -72,12 +79,12 @@ def duration(ns: Number | None, unit: tuple[str, int] | None = None) -> str:
 
 def milliseconds(ns: Number | None) -> str:
     """A duration as bare milliseconds, for a column whose head names the unit."""
-    return MISSING if ns is None else significant(ns / 1_000_000)
+    return significant(ns / 1_000_000) if known(ns) else MISSING
 
 
 def byte_unit(values: Sequence[Number | None]) -> tuple[str, int]:
     """The binary unit, and its bytes, that fits the largest of `values` (bytes)."""
-    largest = max((abs(v) for v in values if v is not None), default=0)
+    largest = max((abs(v) for v in values if known(v)), default=0)
     for name, size in _BYTE_UNITS:
         if largest >= size:
             return name, size
@@ -86,7 +93,7 @@ def byte_unit(values: Sequence[Number | None]) -> tuple[str, int]:
 
 def size(value: Number | None, unit: tuple[str, int] | None = None) -> str:
     """An amount of memory with its unit: 14.0 MiB."""
-    if value is None:
+    if not known(value):
         return MISSING
     name, factor = unit or byte_unit([value])
     number = count(value) if factor == 1 else significant(value / factor)
@@ -95,7 +102,7 @@ def size(value: Number | None, unit: tuple[str, int] | None = None) -> str:
 
 def scaled(value: Number | None, unit: str) -> str:
     """A large amount in decimal thousands of `unit`: 27.2 GFLOP, 2.04 TB/s."""
-    if value is None:
+    if not known(value):
         return MISSING
     for prefix, factor in (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if abs(value) >= factor:
@@ -105,7 +112,7 @@ def scaled(value: Number | None, unit: str) -> str:
 
 def percent(share: Number | None, digits: int = 3) -> str:
     """A share (0 to 1) as per cent. Parts below a thousandth are said to be so, not rounded to nothing."""
-    if share is None:
+    if not known(share):
         return MISSING
     if 0 < share < 0.001:
         return f"<{THIN}0.1{THIN}%"

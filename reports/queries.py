@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
+from math import isfinite
 from typing import Any
 
 import duckdb
@@ -56,13 +57,18 @@ def text(name: str, **parameters: str | int | None) -> str:
     return _PARAMETER.sub(lambda match: literal(parameters[match[1]]), source).strip()
 
 
+def _finite(value: Any) -> Any:
+    """NaN and infinity, as of a line through two steps, are not known: None, as everywhere."""
+    return None if isinstance(value, float) and not isfinite(value) else value
+
+
 def run(connection: duckdb.DuckDBPyConnection, name: str, **parameters: str | int | None) -> Result:
     """Run query `name`. Raises PhasescopeError when the store lacks what it reads."""
     sql = text(name, **parameters)
     try:
         cursor = connection.execute(sql)
         columns = tuple(column[0] for column in cursor.description or ())
-        rows = tuple(dict(zip(columns, row, strict=True)) for row in cursor.fetchall())
+        rows = tuple(dict(zip(columns, map(_finite, row), strict=True)) for row in cursor.fetchall())
     except duckdb.Error as error:
         reason = str(error).splitlines()[0]
         raise PhasescopeError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import isfinite
 from typing import Any
 
 import duckdb
@@ -38,7 +39,12 @@ def _numbers(con: duckdb.DuckDBPyConnection, sql: str) -> Numbers:
     cursor = con.execute(sql)
     names = [column[0] for column in cursor.description or ()]
     rows = cursor.fetchall()
-    return Numbers(dict(zip(names, rows[0], strict=True)) if rows else None)
+    return Numbers({name: _finite(value) for name, value in zip(names, rows[0], strict=True)} if rows else None)
+
+
+def _finite(value: Any) -> Any:
+    """NaN and infinity, as of a line through two steps, are not numbers that anyone measured."""
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def _row(claim: Claim, decision: Decision, numbers: Numbers, sql: str) -> list[Any]:
@@ -55,7 +61,7 @@ def _row(claim: Claim, decision: Decision, numbers: Numbers, sql: str) -> list[A
         decision.statement or claim.statement,
         decision.verdict,
         decision.evidence,
-        json.dumps(shown, ensure_ascii=False, default=float) if shown else None,
+        json.dumps(shown, ensure_ascii=False, allow_nan=False, default=float) if shown else None,
         json.dumps(grades) if grades else None,
         sql,
         decision.settled_by,

@@ -343,3 +343,18 @@ def test_a_quote_in_a_run_id() -> None:
     store.run(run_id="it's")
     claims.establish(store.con, "it's")
     assert store.rows("SELECT count(*) FROM claims WHERE run_id = 'it''s'") == [(len(claims.CLAIMS),)]
+
+
+def test_two_decode_steps_have_no_trend_and_no_number_that_is_none() -> None:
+    """A line through the one step after the first has no slope: NaN in SQL, absent in the claim."""
+    store = Answers()
+    store.run(device="cpu", new_tokens=3)
+    store.add("passes", status="measured", **{"pass": "clean"})
+    for phase, step, cached in [("prefill", 0, 64), ("decode", 1, 65), ("decode", 2, 66)]:
+        clean: dict[str, Any] = {"pass": "clean", "source": "timer", "tokens": 1, "cached_tokens": cached}
+        store.phase(phase, step, 1_000 * step, 900 + step, **clean)
+    rows = established(store)
+    assert rows["decode_slows"]["verdict"] == "not established"
+    for row in rows.values():
+        numbers = json.loads(row["numbers"] or "{}", parse_constant=lambda word: pytest.fail(f"{word} in the claims"))
+        assert None not in numbers.values()

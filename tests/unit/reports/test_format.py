@@ -70,3 +70,11 @@ def test_percent_never_rounds_up_to_all(share, digits, shown):
 )
 def test_folders_stay_out(text, shown):
     assert fmt.without_folders(text) == shown
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+def test_what_is_no_number_is_not_known(value):
+    shown = (fmt.significant, fmt.count, fmt.rate, fmt.duration, fmt.milliseconds, fmt.size, fmt.percent)
+    assert {show(value) for show in shown} == {fmt.MISSING}
+    assert fmt.scaled(value, "FLOP") == fmt.MISSING
+    assert fmt.time_unit([value, 1_500]) == ("µs", 1_000)
