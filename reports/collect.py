@@ -17,6 +17,7 @@ PLAIN = (
     "passes",
     "generation",
     "latency",
+    "process_cpu",
     "profiler_cost",
     "peak_memory",
     "breakdown",

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from analyze.compare.differences import LEAST_CPU_PERCENT
 from reports import format as fmt
 from reports.queries import Result, Row
-from reports.sections.budget import main_pass
+from reports.sections.budget import KINDS, main_pass
+
+_MOST_SPREAD = 2.0  # p95 over p5 of the clean decode steps; more says that something disturbed them
 
 
 @dataclass(frozen=True)
@@ -21,10 +24,11 @@ class Part:
 
 @dataclass(frozen=True)
 class Answer:
-    """The sentence in pieces, and the queries it was built from."""
+    """The sentence in pieces, the queries it was built from, and why its times are not the run's own, if so."""
 
     parts: tuple[Part, ...]
     sql: tuple[Result, ...]
+    disturbed: str | None = None
 
     @property
     def text(self) -> str:
@@ -33,16 +37,37 @@ class Answer:
 
 def build(results: Mapping[str, Result]) -> Answer:
     """One or two sentences: the clean latencies, then what a decode step is made of."""
+    why = _disturbed(results)
     parts = [*_latency(results), *_composition(results)]
-    used = ("run", "generation", "latency", "breakdown", "timeline_window")
-    return Answer(tuple(parts), tuple(results[name] for name in used if results[name]))
+    if why:
+        parts += [Part("" if parts[-1].text.endswith(" ") else " "), Part(why, True)]
+    used = ("run", "generation", "latency", "process_cpu", "breakdown", "time_budget", "timeline_window")
+    return Answer(tuple(parts), tuple(results[name] for name in used if results[name]), why)
+
+
+def _disturbed(results: Mapping[str, Result]) -> str | None:
+    """Other work on the machine, by the rule of `phasescope compare`, or decode steps that are far from alike."""
+    if results["run"].one()["device"] == "cpu":
+        for row in results["process_cpu"]:
+            if row["cpu_percent"] is not None and row["cpu_percent"] < LEAST_CPU_PERCENT:
+                had = fmt.percent(row["cpu_percent"] / 100, 2)
+                return (
+                    f"The machine was busy while this was measured (in {row['phase']} the process got {had} of one"
+                    " core): do not quote these times."
+                )
+    decode = next((row for row in results["latency"] if row["phase"] == "decode"), None)
+    if decode and decode["p95_ns"] > _MOST_SPREAD * decode["p5_ns"]:
+        span = f"{fmt.duration(decode['p5_ns'])} to {fmt.duration(decode['p95_ns'])}"
+        return (
+            f"The decode steps are far from alike ({span}, p5 to p95), as on a busy machine: do not quote these times."
+        )
+    return None
 
 
 def _latency(results: Mapping[str, Result]) -> list[Part]:
     run, generation = results["run"].one(), results["generation"].one()
-    clean = {row["phase"]: row for row in results["latency"]}
     if not generation["generations"]:
-        return _without_clean(results, clean)
+        return _without_clean(results, {row["phase"]: row for row in results["latency"]})
     tokens = fmt.plural(run["new_tokens"] or generation["decode_steps"] + 1, "token")
     if (run["batch_size"] or 1) > 1:
         tokens += f" for each of {fmt.count(run['batch_size'])} sequences"
@@ -55,15 +80,16 @@ def _latency(results: Mapping[str, Result]) -> list[Part]:
         Part(fmt.duration(generation["prefill_ns"]), True),
         Part(f" ({fmt.percent(generation['prefill_share'], 2)})"),
     ]
-    decode = clean.get("decode")
-    if decode and generation["decode_steps"]:
+    if generation["decode_steps"]:
         parts += [
             Part(", then "),
             Part(fmt.plural(generation["decode_steps"], "decode step"), tone="decode"),
             Part(" of "),
-            Part(fmt.duration(decode["median_ns"]), True),
-            Part(f" ({fmt.significant(decode['tokens_per_second'])} tokens/s)"),
+            Part(fmt.duration(generation["decode_step_ns"]), True),
+            Part(f" on average ({fmt.significant(generation['tokens_per_second'])} tokens/s)"),
         ]
+    if generation["generations"] > 1:
+        parts.append(Part(f", in the middle one of {fmt.count(generation['generations'])} repeats"))
     return [*parts, Part(". ")]
 
 
@@ -101,8 +127,13 @@ def _composition(results: Mapping[str, Result]) -> list[Part]:
     parts: list[Part] = []
     if not (row["operators_ns"] or row["waiting_ns"] or row["device_busy_ns"]):
         return [Part("What that time is made of is not known: no operator lies inside it.")]
+    device_bound = row["device_busy_ns"] is not None and row["device_busy_ns"] > row["wall_ns"]
+    if device_bound:
+        parts += [Part("The "), Part("device", tone="device"), Part(" works ")]
+        parts += [Part(fmt.duration(row["device_busy_ns"]), True), Part(f" for {what} of ")]
+        parts += [Part(fmt.duration(row["wall_ns"]), True), Part(" on the host: the device sets the pace. ")]
     if row["operators_ns"] is not None:
-        parts += _of_host(row, what, results["run"].one()["device"])
+        parts += _of_host(row, what, results)
     if row["device_busy_ns"] and row["device_idle_ns"] is not None:
         extent = row["device_busy_ns"] + row["device_idle_ns"]
         busy = fmt.percent(row["device_busy_ns"] / extent, 2)
@@ -117,13 +148,16 @@ def _composition(results: Mapping[str, Result]) -> list[Part]:
     return parts
 
 
-def _of_host(row: Row, what: str, device: str | None) -> list[Part]:
+def _of_host(row: Row, what: str, results: Mapping[str, Result]) -> list[Part]:
+    device = results["run"].one()["device"]
     shares = {
         "operators": row["operators_ns"] / row["wall_ns"],
         "host work between operators": row["between_ns"] / row["wall_ns"],
         "waiting for the device": row["waiting_ns"] / row["wall_ns"],
     }
     label = "encoding operators on the CPU" if device == "mps" else "operators"
+    if device == "cpu":
+        label += _largest_kind(row, results["time_budget"])
     ordered = sorted(((share, key) for key, share in shares.items() if share >= 0.005), reverse=True)
     parts: list[Part] = []
     for number, (share, key) in enumerate(ordered):
@@ -138,3 +172,13 @@ def _of_host(row: Row, what: str, device: str | None) -> list[Part]:
     if device == "mps":
         parts.append(Part("GPU time is not in this trace: on MPS an operator's duration is the time to encode it. "))
     return parts
+
+
+def _largest_kind(row: Row, split: Result) -> str:
+    """The kind of operator that takes most, as ` (linear alone: 78 %)`."""
+    parts = [part for part in split if (part["pass"], part["phase"]) == (row["pass"], row["phase"])]
+    kinds = [part for part in parts if part["part"] in KINDS and part["part"] != "other"]
+    if not kinds:
+        return ""
+    most = max(kinds, key=lambda part: part["ns"])
+    return f" ({most['part']} alone: {fmt.percent(most['ns'] / sum(part['ns'] for part in parts), 2)})"

@@ -10,9 +10,9 @@ from reports.queries import Result, Row
 from reports.tables import Cell, Column, Table, number, word
 
 # What the phase's thread was in, in drawing order, with its colour: kinds of operators are shades of the phase's own.
-_KINDS = ("linear", "attention", "norm", "embedding", "cache update", "sampling", "copy", "other")
+KINDS = ("linear", "attention", "norm", "embedding", "cache update", "sampling", "copy", "other")
 _PARTS = {
-    **dict.fromkeys(_KINDS, "phase"),
+    **dict.fromkeys(KINDS, "phase"),
     "launch": "launch",
     "runtime": "launch",
     "synchronisation": "waiting",
@@ -107,7 +107,7 @@ def _host_bar(row: Row, split: list[Row]) -> Bar | None:
     segments = []
     for part in split:
         tone = _PARTS.get(part["part"], "unknown")
-        tint = _KINDS.index(part["part"]) % 3 if tone == "phase" else 0
+        tint = KINDS.index(part["part"]) % 3 if tone == "phase" else 0
         label = "waiting for the device" if part["part"] == "synchronisation" else part["part"]
         tone = row["phase"] if tone == "phase" else tone
         segments.append(Segment(label, tone, part["ns"], part["ns"] / whole, tint))
