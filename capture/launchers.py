@@ -14,6 +14,7 @@ from capture.launched import OnEvent, clean_environment, run_launched
 from capture.opstats_tables import read_tables
 from capture.recordings import RECORDINGS, record_pass
 from capture.spec import CaptureSpec
+from capture.xctrace import XctraceMissing, find_xctrace
 
 # Statistics of operators (16), copies (32) and CPU fallbacks (64), printed when the process ends (MPSProfiler.h).
 OPSTATS_VARIABLES = {"PYTORCH_MPS_LOG_PROFILE_INFO": "112"}
@@ -42,8 +43,14 @@ def start_pass(
 
 
 def _samples_counters_itself(name: str, spec: CaptureSpec) -> bool:
-    """Off the Mac the counters pass needs no recorder: PyTorch samples them in the process (CUDA)."""
-    return name == "counters" and sys.platform != "darwin" and spec.device in ("auto", "cuda")
+    """Where there is no xctrace the counters pass needs no recorder: PyTorch samples them in the process (CUDA)."""
+    if name != "counters" or spec.device not in ("auto", "cuda"):
+        return False
+    try:
+        find_xctrace()
+    except XctraceMissing:
+        return sys.platform != "darwin"
+    return False
 
 
 def _opstats(spec: CaptureSpec, folder: Path, timeout_s: float, on_event: OnEvent) -> ChildResult:

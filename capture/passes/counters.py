@@ -1,16 +1,14 @@
-"""The counters pass: hardware counters beside the workload, from Metal on a Mac, from PyTorch's sampling on CUDA."""
+"""The counters pass where PyTorch itself samples hardware counters (CUDA); on a Mac xctrace records them."""
 
 from capture.clock import read_clocks
-from capture.passes import cuda_counters, metal
+from capture.passes import cuda_counters
 from capture.passes.common import PassContext, PassOutcome, start_clock
 
 
 def run(context: PassContext) -> PassOutcome:
-    """On mps this is the process that xctrace records with GPU counters on; on CUDA the profiler samples them."""
+    """Sample counters beside the workload on CUDA; any other device has none to read in its own process."""
     if context.device.kind == "cuda":
         return cuda_counters.run(context)
-    if context.device.kind == "mps":
-        return metal.run(context)
     clock = start_clock()
     clock.end = read_clocks()
     return PassOutcome(
