@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from reports import format as fmt
 from reports.queries import Result
@@ -70,15 +70,6 @@ class Table:
             else:
                 spans.append((column.group, column.tone, 1))
         return spans
-
-
-@dataclass(frozen=True)
-class Block:
-    """A figure's caption with the table that holds its numbers and the SQL under it."""
-
-    caption: str
-    table: Table | None = None
-    sql: tuple[Result, ...] = field(default_factory=tuple)
 
 
 def word(text: object) -> Cell:

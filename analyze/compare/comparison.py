@@ -152,10 +152,6 @@ class Comparison:
     claims_known: bool
     barrier: str | None
 
-    @property
-    def has_latencies(self) -> bool:
-        return bool(self.latencies)
-
 
 def compare_sides(a: Side, b: Side, options: Options | None = None) -> Comparison:
     """Compare two sides. Everything about B is said against A: a ratio of 1.1 is 10 % more in B."""
