@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 import duckdb
 
-from analyze import attribution, claims, parallel, phases
+from analyze import attribution, claims, derived, parallel, phases
 from analyze.bundle_rows import BundleRows, Recording, bundle_rows
 from analyze.chrome_trace import NormalisedTrace, read_chrome_trace
 from analyze.engines import Engine, open_engine, warm_up
@@ -431,6 +431,7 @@ def _finish(
     columns = {key: json.dumps(value) if isinstance(value, dict) else value for key, value in columns.items()}
     names = ", ".join(columns)
     con.execute(f"INSERT INTO runs ({names}) VALUES ({', '.join('?' * len(columns))})", list(columns.values()))
+    derived.derive(con, run_id)
     claims.establish(con, run_id)
     return Loaded(
         run_id, run["source"], counts.raw, counts.raw - counts.excluded, counts.excluded, counts.repaired,

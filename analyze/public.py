@@ -19,6 +19,7 @@ from pathlib import Path
 
 import duckdb
 
+from analyze import derived
 from analyze.query import attach_store, open_store
 from analyze.store import create_reference, create_run_tables, create_views
 
@@ -102,9 +103,11 @@ class PublicStore:
             for table in large:
                 wanted = f"{self._selects[table]} AND list_contains(?, i.run_id)"
                 self.con.execute(f"INSERT INTO {table} BY NAME {wanted}", [list(run_ids)])
+            for run_id in run_ids:
+                derived.derive(self.con, run_id)
             yield self.con
         finally:
-            for table in large:
+            for table in (*large, *derived.TABLES):
                 self.con.execute(f"DELETE FROM {table}")
 
     def digests(self) -> dict[str, str]:
@@ -122,7 +125,8 @@ class PublicStore:
 def _tables(con: duckdb.DuckDBPyConnection) -> dict[str, list[tuple[str, str]]]:
     """Columns of every table that holds rows of runs, as far as this version knows them, with their types.
 
-    Tables without a run_id are reference facts of this version and are not taken from the store.
+    Tables without a run_id are reference facts of this version, and derived ones are made anew from what is public:
+    neither is taken from the store.
     """
     tables: dict[str, list[tuple[str, str]]] = {}
     for table, column, kind in con.execute(
@@ -131,7 +135,9 @@ def _tables(con: duckdb.DuckDBPyConnection) -> dict[str, list[tuple[str, str]]]:
         "WHERE database_name = 'memory') ORDER BY table_name, column_index"
     ).fetchall():
         tables.setdefault(table, []).append((column, kind))
-    return {table: columns for table, columns in tables.items() if "run_id" in dict(columns)}
+    return {
+        table: columns for table, columns in tables.items() if "run_id" in dict(columns) and table not in derived.TABLES
+    }
 
 
 def _private_words(con: duckdb.DuckDBPyConnection, hide: Sequence[str]) -> list[str]:

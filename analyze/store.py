@@ -11,10 +11,10 @@ from typing import Any
 
 import duckdb
 
-from analyze import reference
+from analyze import derived, reference
 from analyze.errors import PhasescopeError
 
-SCHEMA_VERSION = "1"
+SCHEMA_VERSION = "2"
 # Enough for any load, which holds its trace beside it; what goes beyond, DuckDB keeps on disk.
 _MEMORY_LIMIT = "2GiB"
 # A full disk shows as any of these, depending on whether data, log or commit meets it.
@@ -25,6 +25,8 @@ _CANNOT_WRITE = (
     duckdb.FatalException,
 )
 SQL = resources.files("analyze") / "sql"
+# Tables whose rows belong to runs.
+RUN_SCHEMAS = ("schema.sql", "schema_instruments.sql", "schema_mac.sql", "schema_derived.sql")
 
 
 def sql_text(name: str) -> str:
@@ -113,7 +115,7 @@ def _create_tables(con: duckdb.DuckDBPyConnection) -> None:
 
 def create_run_tables(con: duckdb.DuckDBPyConnection) -> None:
     """Make the tables whose rows belong to runs in a database that has none."""
-    for name in ("schema.sql", "schema_instruments.sql", "schema_mac.sql"):
+    for name in RUN_SCHEMAS:
         con.execute(sql_text(name))
 
 
@@ -138,15 +140,15 @@ def _is_empty(path: Path) -> bool:
 
 
 def _bring_to_this_version(con: duckdb.DuckDBPyConnection) -> None:
-    """Views and reference facts are this version's, not those of the version that made the store."""
+    """Views, reference facts and derived rows are this version's, not those of the version that made the store."""
     reference.refresh(con)
     texts = _view_texts()
-    later_tables = sql_text("schema_mac.sql")
-    digest = hashlib.sha256("".join([later_tables, *texts.values()]).encode()).hexdigest()
+    digest = hashlib.sha256("".join([derived.version(), *texts.values()]).encode()).hexdigest()
     if scalar(con, "SELECT value FROM store_info WHERE key = 'views_sha256'") == digest:
         return
     con.execute("BEGIN")
-    con.execute(later_tables)
+    for (run_id,) in con.execute("SELECT run_id FROM runs").fetchall():
+        derived.derive(con, run_id)
     for (name,) in con.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall():
         con.execute(f'DROP VIEW IF EXISTS "{name}" CASCADE')
     create_views(con)

@@ -11,7 +11,7 @@ from analyze.lake.layout import Lake, Marker, is_remote
 from analyze.store import SCHEMA_VERSION, create_reference, create_run_tables, create_views
 
 # Small tables come into memory: views number the rows of `phases`. The others stay in their files.
-_IN_FILES = ("ops", "kernels", "spans", "instants", "flows", "counters", "trace_metadata")
+_IN_FILES = ("ops", "kernels", "spans", "instants", "flows", "counters", "trace_metadata", "device_idle")
 
 
 def open_lake(url: str | Path) -> duckdb.DuckDBPyConnection:

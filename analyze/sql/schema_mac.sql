@@ -1,6 +1,6 @@
--- What passes opstats and energy tell of a Mac. Stores that were made before these tables existed get them, too.
+-- What passes opstats and energy tell of a Mac.
 
-CREATE TABLE IF NOT EXISTS mps_operators (
+CREATE TABLE mps_operators (
     run_id VARCHAR NOT NULL, pass VARCHAR NOT NULL, place INTEGER NOT NULL, name VARCHAR NOT NULL, kind VARCHAR NOT NULL,
     operator_id VARCHAR NOT NULL, runs BIGINT NOT NULL, mean_gpu_ns BIGINT, total_gpu_ns BIGINT, mean_schedule_ns BIGINT
 );
@@ -16,7 +16,7 @@ COMMENT ON COLUMN mps_operators.mean_gpu_ns IS 'Mean GPU time of a run by this w
 COMMENT ON COLUMN mps_operators.total_gpu_ns IS 'Sum of its runs by this way of counting. Rows do not add up to anything.';
 COMMENT ON COLUMN mps_operators.mean_schedule_ns IS 'Mean time from begin to end of scheduling of a run.';
 
-CREATE TABLE IF NOT EXISTS mps_fallbacks (
+CREATE TABLE mps_fallbacks (
     run_id VARCHAR NOT NULL, pass VARCHAR NOT NULL, name VARCHAR NOT NULL, operator_id VARCHAR NOT NULL, runs BIGINT NOT NULL,
     mean_cpu_ns BIGINT, total_cpu_ns BIGINT, copied_bytes_approximate BIGINT
 );
@@ -30,7 +30,7 @@ COMMENT ON COLUMN mps_fallbacks.mean_cpu_ns IS 'Mean CPU time of a run; printed 
 COMMENT ON COLUMN mps_fallbacks.total_cpu_ns IS 'Sum of its runs.';
 COMMENT ON COLUMN mps_fallbacks.copied_bytes_approximate IS 'Bytes copied between GPU and CPU for it, from a text of two decimals.';
 
-CREATE TABLE IF NOT EXISTS mps_copies (
+CREATE TABLE mps_copies (
     run_id VARCHAR NOT NULL, pass VARCHAR NOT NULL, kind VARCHAR NOT NULL, copies BIGINT NOT NULL,
     bytes_approximate BIGINT, total_gpu_ns BIGINT, total_schedule_ns BIGINT, scalars BIGINT, blocking BIGINT, memcpy BIGINT
 );
@@ -46,7 +46,7 @@ COMMENT ON COLUMN mps_copies.scalars IS 'Copies of a single number among them, a
 COMMENT ON COLUMN mps_copies.blocking IS 'Copies that the host waited for.';
 COMMENT ON COLUMN mps_copies.memcpy IS 'Copies that were a memcpy of the CPU (unified memory).';
 
-CREATE TABLE IF NOT EXISTS energy (
+CREATE TABLE energy (
     run_id VARCHAR NOT NULL, pass VARCHAR NOT NULL, work VARCHAR NOT NULL, counter VARCHAR NOT NULL, runs INTEGER NOT NULL,
     dur_ns BIGINT, energy_mj DOUBLE, derived BOOLEAN NOT NULL
 );

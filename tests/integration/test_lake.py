@@ -13,6 +13,7 @@ import pytest
 
 pytest.importorskip("fsspec", reason="extra `cluster` is not installed")
 
+from analyze import derived
 from analyze.errors import PhasescopeError
 from analyze.lake.cluster import load_into_lake, load_item, load_on_cluster
 from analyze.lake.layout import Lake, address, is_lake
@@ -77,7 +78,7 @@ def views(where: str | Path) -> dict[str, list[tuple[object, ...]]]:
     con = open_store(where)
     try:
         names = [n for (n,) in con.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()]
-        tables = ["ops", "phases", "passes", "quality", "claims"]
+        tables = ["ops", "phases", "passes", "quality", "claims", *derived.TABLES]
         return {name: sorted(con.execute(f'FROM "{name}"').fetchall(), key=str) for name in {*names, *tables}}
     finally:
         con.close()

@@ -76,8 +76,8 @@ def test_an_empty_store_leaves_no_file(tmp_path: Path) -> None:
     assert not path.exists()
 
 
-def test_views_are_brought_to_this_version(tmp_path: Path) -> None:
-    """A store that an older version made gets today's views when something is loaded."""
+def test_views_and_derived_rows_are_brought_to_this_version(tmp_path: Path) -> None:
+    """A store that an older version made gets today's views and derived rows when something is loaded."""
     path = tmp_path / "s.duckdb"
     trace = tmp_path / "t.json"
     trace.write_text(json.dumps([{"ph": "X", "name": "a", "ts": 1, "dur": 1}]))
@@ -85,11 +85,13 @@ def test_views_are_brought_to_this_version(tmp_path: Path) -> None:
     con = duckdb.connect(str(path))
     con.execute("DROP VIEW coverage CASCADE")
     con.execute("CREATE VIEW coverage AS SELECT 1 AS old")
+    con.execute("UPDATE phase_breakdown SET wall_ns = 7")
     con.execute("UPDATE store_info SET value = 'older' WHERE key = 'views_sha256'")
     con.close()
     phasescope.load([trace], path)
     con = duckdb.connect(str(path), read_only=True)
     assert "attributed_by" in [row[0] for row in con.execute("DESCRIBE coverage").fetchall()]
+    assert con.execute("SELECT wall_ns, operators FROM phase_breakdown").fetchall() == [(1000, 1)]
     con.close()
 
 

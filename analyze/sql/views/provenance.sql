@@ -1,5 +1,5 @@
--- One word for how each number of the store came to be. Tables hold what was recorded, views what was computed from it; the columns
--- that are neither are named here. Tables and columns whose provenance is in a column of their own are `stated`.
+-- One word for how each number of the store came to be. Tables hold what was recorded, views and the tables of schema_derived.sql what
+-- was computed from it; the columns that are neither are named here. Tables and columns whose provenance is in a column of their own are `stated`.
 CREATE VIEW provenance AS
 WITH stated (relation, "column", provenance) AS (
     VALUES
@@ -16,7 +16,10 @@ WITH stated (relation, "column", provenance) AS (
         ('decode_outliers', 'cpu_ns', 'measured'), ('metal_bursts', 'wall_ns', 'measured'), ('metal_host', 'wall_ns', 'measured')
 ),
 numbers AS (
-    SELECT c.table_name AS relation, c.column_name AS "column", v.view_name IS NOT NULL AS is_view
+    SELECT c.table_name AS relation, c.column_name AS "column",
+        v.view_name IS NOT NULL OR c.table_name IN (
+            'device_extent', 'phase_threads', 'phase_breakdown', 'time_budget', 'device_idle', 'kernel_summary'
+        ) AS is_computed
     FROM duckdb_columns() c
     LEFT JOIN (
         -- a lake's tables are views on files
@@ -28,7 +31,7 @@ numbers AS (
 )
 SELECT
     n.relation, n."column",
-    coalesce(s.provenance, if(n.is_view, 'derived', 'measured')) AS provenance
+    coalesce(s.provenance, if(n.is_computed, 'derived', 'measured')) AS provenance
 FROM numbers n
 LEFT JOIN stated s USING (relation, "column")
 -- numbers that name or order things

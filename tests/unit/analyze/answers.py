@@ -20,12 +20,13 @@ class Answers(Store):
 
     def __init__(self) -> None:
         super().__init__()
-        for name in ("schema_instruments.sql", "schema_mac.sql", "schema_reference.sql"):
+        for name in ("schema_instruments.sql", "schema_mac.sql", "schema_derived.sql", "schema_reference.sql"):
             self.con.execute(without_comments(sql_text(name)))
         texts = _view_texts()
         for name in _creation_order(texts):
             self.con.execute(without_comments(texts[name]))
         reference.refresh(self.con)
+        self._derives = True
 
     def run(
         self, *, architecture: dict[str, Any] | None = None, machine: dict[str, Any] | None = None, **values: Any
@@ -41,6 +42,7 @@ class Answers(Store):
         self.add("phases", **{"phase": phase, "step": step, "start_ns": start, "dur_ns": dur, **values})
 
     def dicts(self, sql: str) -> list[dict[str, Any]]:
+        self.derive()
         cursor = self.con.execute(sql)
         names = [column[0] for column in cursor.description or ()]
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]

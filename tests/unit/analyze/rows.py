@@ -6,15 +6,12 @@ from typing import Any
 
 import duckdb
 
-from analyze import attribution, phases
+from analyze import attribution, derived, phases
 from analyze.grammars import Grammar, builtin_grammar
 from analyze.store import sql_text
 
 RUN, PASS = "run", "trace"
-VIEWS = (
-    "own_device_rows", "coverage", "device_extent", "device_idle", "kernel_summary", "kv_check", "launches",
-    "memory_timeline", "op_summary", "phase_breakdown", "step_latency",
-)  # fmt: skip
+VIEWS = ("own_device_rows", "coverage", "kv_check", "launches", "memory_timeline", "op_summary", "step_latency")
 _KEYS = {"run_id": RUN, "pass": PASS, "rank": 0}
 _DEFAULTS: dict[str, dict[str, Any]] = {
     "ops": {"depth": 0, "thread_id": 1, "layer": "operator", "category": "cpu_op"},
@@ -36,11 +33,13 @@ class Store:
 
     def __init__(self, *, views: bool = False) -> None:
         self.con = duckdb.connect()
-        later = ("schema_instruments.sql", *(f"views/{view}.sql" for view in VIEWS))
+        schemas = ("schema_instruments.sql", "schema_reference.sql", "schema_derived.sql")
+        later = (*schemas, *(f"views/{view}.sql" for view in VIEWS))
         for name in ("schema.sql", *(later if views else ())):
             lines = sql_text(name).splitlines()
             self.con.execute("\n".join(line for line in lines if not line.startswith("COMMENT ON")))
         self._ids = 0
+        self._derives = views
 
     def add(self, table: str, **values: Any) -> int:
         """Insert a row; answers its id (op_id or kernel_id)."""
@@ -76,7 +75,13 @@ class Store:
         phases.recognise(self.con, RUN, PASS, grammar or builtin_grammar())
         attribution.attribute(self.con, RUN, PASS)
 
+    def derive(self) -> None:
+        """Make the derived tables from the rows that are there now, as loading does at its end."""
+        if self._derives:
+            derived.derive(self.con, RUN)
+
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        self.derive()
         return self.con.execute(sql).fetchall()
 
     def notes(self) -> dict[str, int]:

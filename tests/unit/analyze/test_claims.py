@@ -21,6 +21,7 @@ H200: dict[str, Any] = {
 
 
 def established(store: Answers) -> dict[str, dict[str, Any]]:
+    store.derive()
     claims.establish(store.con, RUN)
     return {row["claim_id"]: row for row in store.dicts("FROM claims")}
 

@@ -9,7 +9,6 @@ import phasescope
 from analyze.mac_rows import opstats_rows
 from capture.bundle import BundleWriter, Manifest, Model, PassRecord, Workload
 from capture.opstats_tables import read_tables
-from tests.unit.analyze.test_view import TRACE
 
 OPSTATS = {
     "operations": [
@@ -74,15 +73,3 @@ def test_what_pytorch_printed_of_nothing() -> None:
     assert {name: table.num_rows for name, table in tables.items()} == {
         "mps_operators": 0, "mps_fallbacks": 0, "mps_copies": 0,
     }  # fmt: skip
-
-
-def test_an_older_store_gets_the_tables(tmp_path: Path) -> None:
-    store, trace = tmp_path / "s.duckdb", tmp_path / "t.json"
-    trace.write_bytes(TRACE)
-    phasescope.load([trace], store)
-    with duckdb.connect(str(store)) as con:
-        con.execute("DROP TABLE energy")
-        con.execute("DROP TABLE mps_operators")
-        con.execute("UPDATE store_info SET value = 'older' WHERE key = 'views_sha256'")
-    assert phasescope.load([bundle(tmp_path / "b")], store).failed == []
-    assert rows(store, "SELECT count(*) FROM energy") == [(4,)]

@@ -60,6 +60,7 @@ class MacRun:
         self.store.add("metal_gpu_intervals", kernel_id=number, pid=pid, encoder_id=number, **METAL)
 
     def claims(self) -> dict[str, dict[str, Any]]:
+        self.store.derive()
         claims.establish(self.store.con, RUN)
         return {row["claim_id"]: row for row in self.store.dicts("FROM claims")}
 

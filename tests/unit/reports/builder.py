@@ -13,6 +13,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
+from analyze.derived import derive
 from analyze.store import writable_store
 
 MS = 1_000_000
@@ -90,6 +91,7 @@ def build(path: Path, *runs: Synthetic) -> Path:
     with writable_store(path) as connection:
         for number, what in enumerate(runs or (Synthetic(),)):
             _insert_run(connection, what, number)
+            derive(connection, what.run_id)
     return path
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import duckdb
 
+from analyze.derived import derive
 from analyze.store import writable_store
 from tests.unit.reports.builder import Synthetic, build
 
@@ -31,6 +32,8 @@ def private_store(path: Path) -> Path:
     )
     with writable_store(path) as con:
         _taint(con)
+        for run_id in (BUNDLE, TRACE):
+            derive(con, run_id)
     return path
 
 

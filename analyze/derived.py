@@ -1,0 +1,36 @@
+"""Tables made from a run's rows when it is loaded, so that questions about the run do not sweep over its operators."""
+
+from __future__ import annotations
+
+import hashlib
+from importlib import resources
+
+import duckdb
+
+TABLES = ("device_extent", "phase_threads", "phase_breakdown", "time_budget", "device_idle", "kernel_summary")
+# What the queries of the tables read: the rows of the run under small numbers, which are quick to compare.
+_ROWS = ("run_ranks", "run_phases", "run_device", "run_host")
+
+
+def derive(con: duckdb.DuckDBPyConnection, run_id: str) -> None:
+    """Fill the derived tables (schema_derived.sql) for a run whose other rows are in the store; old rows of it go.
+
+    Reads phases, ops, kernels, what Instruments says of processes, and operator_kinds.
+    """
+    for table in TABLES:
+        con.execute(f"DELETE FROM {table} WHERE run_id = ?", [run_id])
+    for name in (*_ROWS, *TABLES):
+        text = _sql(name)
+        con.execute(text, {"run_id": run_id} if "$run_id" in text else None)
+    for name in _ROWS:
+        con.execute(f"DROP TABLE temp.{name}")
+
+
+def version() -> str:
+    """A digest of everything but the run's rows that decides what is derived."""
+    kinds = resources.files("analyze").joinpath("operator_kinds.toml").read_text("utf-8")
+    return hashlib.sha256("".join([kinds, *(_sql(name) for name in (*_ROWS, *TABLES))]).encode()).hexdigest()
+
+
+def _sql(name: str) -> str:
+    return resources.files("analyze").joinpath(f"sql/derived/{name}.sql").read_text("utf-8")
