@@ -137,8 +137,9 @@ def _analysis(run: Runner) -> list[Finding]:
 
 
 def _wasm() -> Finding:
-    from analyze.engines.module_cache import cache_folder, is_cached
+    from analyze.engines.module_cache import is_cached
     from analyze.engines.wasm import wasm_path
+    from analyze.user_cache import cache_folder
 
     what, wasmtime = "trace engine wasm", _version("wasmtime")
     try:

@@ -12,7 +12,6 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -22,7 +21,7 @@ import duckdb
 
 from analyze.errors import PhasescopeError
 from analyze.sniff import Source, sniff
-from analyze.store import create_store, scalar, transaction, writable_store
+from analyze.store import scalar, transaction, writable_store
 
 if TYPE_CHECKING:
     from analyze.load import Loaded, Options
@@ -239,21 +238,11 @@ def _work(pipe: Connection, options: Options, threads: int) -> None:
         pipe.send(answer)
 
 
-@cache
-def _template() -> bytes:
-    """A store without runs: for a small trace, making tables and views anew would cost more than the load."""
-    with tempfile.TemporaryDirectory(prefix="phasescope-") as folder:
-        store = Path(folder) / "template.duckdb"
-        create_store(store)
-        return store.read_bytes()
-
-
 def load_task(task: Task, store: Path, options: Options, threads: int = 1) -> Loaded:
     """Load one task into the new store `store`."""
     from analyze.grammars import load_grammar
     from analyze.load import load_group
 
-    store.write_bytes(_template())
     with writable_store(store) as con:
         con.execute(f"SET threads = {threads}")
         return load_group(con, task.sources(), load_grammar(options.rules), options)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import tomllib
 from importlib import resources
 from typing import Any
 
 import duckdb
 
+_FILES = ("machines", "operator_kinds", "limiter_counters")
 UNITS = {"memory_bandwidth": "bytes/s", "matmul_rate": "FLOP/s"}
 
 
@@ -33,6 +35,12 @@ def refresh(con: duckdb.DuckDBPyConnection) -> None:
         con.execute("ROLLBACK")
         raise
     con.execute("COMMIT")
+
+
+def version() -> str:
+    """A digest of the facts of this version."""
+    texts = [resources.files("analyze").joinpath(f"{name}.toml").read_text("utf-8") for name in _FILES]
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 
 def _facts(name: str) -> dict[str, Any]:

@@ -1,9 +1,13 @@
 """The store: one DuckDB file. A run is in it whole or not at all."""
 
 import hashlib
+import os
 import re
+import tempfile
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from graphlib import TopologicalSorter
 from importlib import resources
 from pathlib import Path
@@ -13,6 +17,7 @@ import duckdb
 
 from analyze import derived, reference
 from analyze.errors import PhasescopeError
+from analyze.user_cache import cache_folder, read_intact, write_intact
 
 SCHEMA_VERSION = "2"
 # Enough for any load, which holds its trace beside it; what goes beyond, DuckDB keeps on disk.
@@ -87,6 +92,8 @@ def check_schema(con: duckdb.DuckDBPyConnection, path: Path) -> None:
 def writable_store(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection for loading; makes the store where there is none, and removes it again if nothing came in."""
     fresh = not path.exists()
+    if fresh:
+        _begin_as_copy(path)
     con = connect(path, read_only=False)
     try:
         _create_tables(con)
@@ -119,14 +126,36 @@ def create_run_tables(con: duckdb.DuckDBPyConnection) -> None:
         con.execute(sql_text(name))
 
 
-def create_store(path: Path) -> None:
-    """A store without runs, to be copied: a copy costs less than making the tables and views anew."""
-    con = connect(path, read_only=False)
-    try:
-        _create_tables(con)
-        _bring_to_this_version(con)
-    finally:
-        con.close()
+@cache
+def empty_store() -> bytes:
+    """The bytes of a store without runs, kept in the user's cache: a copy costs less than making tables and views."""
+    texts = [SCHEMA_VERSION, duckdb.__version__, *map(sql_text, (*RUN_SCHEMAS, "schema_reference.sql"))]
+    digest = hashlib.sha256("\0".join([*texts, reference.version(), _made_version()]).encode()).hexdigest()
+    kept = cache_folder() / f"store-{digest[:32]}.duckdb"
+    content = read_intact(kept)
+    if content is None:
+        with tempfile.TemporaryDirectory(prefix="phasescope-") as folder:
+            path = Path(folder) / "empty.duckdb"
+            con = duckdb.connect(str(path))
+            _create_tables(con)
+            _bring_to_this_version(con)
+            con.close()
+            content = path.read_bytes()
+        with suppress(PhasescopeError):
+            write_intact(kept, content)
+    return content
+
+
+def _begin_as_copy(path: Path) -> None:
+    """Put an empty store at `path`, unless another process has made one there meanwhile."""
+    draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    # Where this cannot be done the store is made in place, or opening it tells what is wrong.
+    with suppress(OSError, duckdb.Error):
+        try:
+            draft.write_bytes(empty_store())
+            os.link(draft, path)  # unlike renaming, this never replaces a file
+        finally:
+            draft.unlink(missing_ok=True)
 
 
 def _is_empty(path: Path) -> bool:
@@ -142,8 +171,7 @@ def _is_empty(path: Path) -> bool:
 def _bring_to_this_version(con: duckdb.DuckDBPyConnection) -> None:
     """Views, reference facts and derived rows are this version's, not those of the version that made the store."""
     reference.refresh(con)
-    texts = _view_texts()
-    digest = hashlib.sha256("".join([derived.version(), *texts.values()]).encode()).hexdigest()
+    digest = _made_version()
     if scalar(con, "SELECT value FROM store_info WHERE key = 'views_sha256'") == digest:
         return
     con.execute("BEGIN")
@@ -154,6 +182,11 @@ def _bring_to_this_version(con: duckdb.DuckDBPyConnection) -> None:
     create_views(con)
     con.execute("INSERT OR REPLACE INTO store_info VALUES ('views_sha256', ?)", [digest])
     con.execute("COMMIT")
+
+
+def _made_version() -> str:
+    """A digest of what views and derived rows are made by."""
+    return hashlib.sha256("".join([derived.version(), *_view_texts().values()]).encode()).hexdigest()
 
 
 def create_views(con: duckdb.DuckDBPyConnection) -> None:

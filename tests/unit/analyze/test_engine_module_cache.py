@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 import wasmtime
 
-from analyze.engines import module_cache
-from analyze.engines.module_cache import cache_folder, cached_path, load_module
+from analyze import user_cache
+from analyze.engines.module_cache import cached_path, load_module
+from analyze.user_cache import cache_folder, read_intact, write_intact
 
 TINY = '(module (func (export "answer") (result i32) i32.const 42))'
 
@@ -51,7 +52,7 @@ def test_the_second_start_does_not_compile(wasm: Path, monkeypatch: pytest.Monke
         lambda content: content[:-1],
         lambda content: content + b"\0",
         lambda content: content[:-100] + bytes(100),
-        lambda content: content[len(module_cache._MAGIC) :],
+        lambda content: content[len(user_cache._MAGIC) :],
     ],
     ids=["empty", "half header", "cut", "longer", "overwritten", "other version"],
 )
@@ -60,16 +61,16 @@ def test_a_damaged_file_is_compiled_again_and_replaced(wasm: Path, damage, monke
     cached = cached_path(wasm.read_bytes(), "tiny")
     intact = cached.read_bytes()
     cached.write_bytes(damage(intact))
-    assert module_cache._read_intact(cached) is None
+    assert read_intact(cached) is None
     assert answer(wasm) == 42
-    assert module_cache._read_intact(cached) is not None
+    assert read_intact(cached) is not None
     forbid_compiling(monkeypatch)
     assert answer(wasm) == 42
 
 
 def test_an_intact_file_that_wasmtime_refuses_is_compiled_again(wasm: Path) -> None:
     cached = cached_path(wasm.read_bytes(), "tiny")
-    module_cache._write(cached, b"made by another wasmtime")
+    write_intact(cached, b"made by another wasmtime")
     assert answer(wasm) == 42
     assert b"another wasmtime" not in cached.read_bytes()
 
