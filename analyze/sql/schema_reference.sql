@@ -21,7 +21,7 @@ CREATE TABLE operator_kinds (
 );
 COMMENT ON TABLE operator_kinds IS 'What an operator is for, by its name; the first rule that matches decides.';
 COMMENT ON COLUMN operator_kinds.priority IS 'Order of the rules, from 0.';
-COMMENT ON COLUMN operator_kinds.kind IS 'attention, linear, norm, embedding, sampling, cache update, copy or synchronisation.';
+COMMENT ON COLUMN operator_kinds.kind IS 'attention, linear, norm, embedding, sampling, cache update, copy, elementwise, layout (views, joins and selections) or synchronisation.';
 COMMENT ON COLUMN operator_kinds.name_pattern IS 'Regular expression that the whole of ops.name must match.';
 COMMENT ON COLUMN operator_kinds.args_pattern IS 'Regular expression that must be found in ops.args too; such rules go before those without.';
 

@@ -10,7 +10,9 @@ from reports.queries import Result, Row
 from reports.tables import Cell, Column, Table, number, word
 
 # What the phase's thread was in, in drawing order, with its colour: kinds of operators are shades of the phase's own.
-KINDS = ("linear", "attention", "norm", "embedding", "cache update", "sampling", "copy", "other")
+KINDS = (
+    "linear", "attention", "norm", "embedding", "cache update", "sampling", "elementwise", "layout", "copy", "other"
+)  # fmt: skip
 _PARTS = {
     **dict.fromkeys(KINDS, "phase"),
     "launch": "launch",

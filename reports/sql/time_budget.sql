@@ -9,5 +9,5 @@ SELECT pass, phase, part, sum(ns) / any_value(calls) AS ns, any_value(calls.wall
 FROM split JOIN calls USING (pass, phase)
 GROUP BY pass, phase, part
 ORDER BY pass = 'profiled' DESC, pass, array_position(['prefill', 'decode', 'mixed'], phase) NULLS LAST, phase,
-    array_position(['linear', 'attention', 'norm', 'embedding', 'cache update', 'sampling', 'copy', 'other', 'launch', 'runtime',
-        'synchronisation', 'between operators', 'device work', 'device idle', 'not established'], part)
+    array_position(['linear', 'attention', 'norm', 'embedding', 'cache update', 'sampling', 'elementwise', 'layout', 'copy',
+        'other', 'launch', 'runtime', 'synchronisation', 'between operators', 'device work', 'device idle', 'not established'], part)

@@ -54,6 +54,7 @@ def test_parts_of_an_h100_step(con: duckdb.DuckDBPyConnection) -> None:
     assert sum(parts.values()) == 47_151_395
     # cudaDeviceSynchronize and cudaStreamSynchronize of the step, and aten::is_nonzero around one of them
     assert parts["synchronisation"] == 14_123_620
+    assert parts["other"] < 0.003 * 47_151_395  # every operator with real work in it has a kind
     assert max(parts, key=lambda part: parts[part]) == "synchronisation"
 
 

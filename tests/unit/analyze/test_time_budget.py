@@ -46,7 +46,7 @@ def test_each_instant_belongs_to_one_part() -> None:
     store.call("cudaGetDevice", 166, 1, role="runtime", **DECODE)
     assert parts(store) == {
         "linear": 15, "launch": 5, "attention": 10, "norm": 4, "embedding": 2, "sampling": 1, "cache update": 6,
-        "other": 2, "copy": 4, "synchronisation": 6, "runtime": 1, "between operators": 44,
+        "layout": 2, "copy": 4, "synchronisation": 6, "runtime": 1, "between operators": 44,
     }  # fmt: skip
     assert sum(parts(store).values()) == 100
 
@@ -59,7 +59,7 @@ def test_operators_are_cut_at_the_phase_and_other_threads_stand_apart() -> None:
     operator(store, "aten::mm", 105, 40, thread_id=2)
     operator(store, "aten::mm", 110, 10, thread_id=2, depth=1)
     operator(store, "aten::mul", 120, 5, phase=None, step=None)  # by time, not by its phase
-    assert parts(store) == {"linear": 20, "other": 5, "between operators": 25}
+    assert parts(store) == {"linear": 20, "elementwise": 5, "between operators": 25}
     assert store.rows("SELECT thread_id, operators, operator_ns FROM budget_other_threads") == [(2, 2, 40)]
 
 
@@ -71,6 +71,35 @@ def test_matmul_is_what_it_calls() -> None:
     operator(store, "aten::matmul", 10, 10)
     operator(store, "aten::mm", 13, 6, depth=1)
     assert parts(store) == {"other": 8, "attention": 6, "linear": 6}
+
+
+def test_reshape_is_a_view_or_a_copy() -> None:
+    store = Answers()
+    store.phase("decode", 1, 0, 20, thread_id=1)
+    operator(store, "aten::reshape", 0, 10)
+    operator(store, "aten::view", 2, 3, depth=1)
+    operator(store, "aten::reshape", 10, 10)
+    operator(store, "aten::clone", 11, 8, depth=1)
+    assert parts(store) == {"other": 9, "layout": 3, "copy": 8}
+
+
+@pytest.mark.parametrize(
+    ("args", "kind"),
+    [
+        ('"Concrete Inputs": ["", "-2"]', "cache update"),
+        ('"Concrete Inputs": [\n "",\n "-2"\n ]', "cache update"),  # as json.dump indents it
+        ('"Input Dims": [[[0], [1, 2, 512, 128]], []]', "cache update"),  # only the dimensions kept: prefill
+        ('"Input Dims": [[[1, 2, 512, 128], [1, 2, 1, 128]], []]', "cache update"),  # and decode
+        ('"Input Dims": [[[1, 2, 1, 64], [1, 2, 1, 64]], []]', "layout"),  # halves that RoPE rotates
+        ('"Concrete Inputs": ["", "-1"], "Input Dims": [[[1, 12, 512, 64], [1, 12, 512, 64]], []]', "layout"),
+        ('"Input Dims": [[[1, 512, 64], [1, 512, 64]], []]', "layout"),
+    ],
+)
+def test_a_join_is_of_the_cache_by_its_dimension_or_its_shapes(args: str, kind: str) -> None:
+    store = Answers()
+    store.phase("decode", 1, 0, 10, thread_id=1)
+    operator(store, "aten::cat", 0, 10, args="{" + args + "}")
+    assert parts(store) == {kind: 10}
 
 
 def test_a_range_that_marks_a_phase_is_no_operator() -> None:
@@ -215,8 +244,15 @@ STORE = Answers()
         ("aten::_fused_rms_norm", "norm"),
         ("aten::native_layer_norm", "norm"), ("aten::embedding", "embedding"), ("aten::multinomial", "sampling"),
         ("aten::index_copy_", "cache update"), ("_C_cache_ops::reshape_and_cache_flash", "cache update"),
-        ("aten::_to_copy", "copy"), ("aten::_local_scalar_dense", "synchronisation"), ("aten::mul", None),
-        ("aten::matmul", None),
+        ("aten::_to_copy", "copy"), ("aten::_local_scalar_dense", "synchronisation"),
+        ("aten::mul", "elementwise"), ("aten::add_", "elementwise"), ("aten::silu", "elementwise"),
+        ("aten::_foreach_add_", "elementwise"), ("aten::where", "elementwise"), ("aten::cos", "elementwise"),
+        ("_C::silu_and_mul", "elementwise"), ("_C::rotary_embedding", "elementwise"),
+        ("sgl_kernel::apply_rope_pos_ids_cos_sin_cache", "elementwise"),
+        ("aten::pow", "norm"), ("_C::fused_add_rms_norm", "norm"), ("aten::_foreach_copy_", "copy"),
+        ("aten::cat", "layout"), ("aten::slice", "layout"), ("aten::t", "layout"), ("aten::index_select", "layout"),
+        ("aten::tril", None), ("aten::sum", None), ("aten::empty", None),
+        ("aten::matmul", None), ("aten::reshape", None),
         ("vllm::rocm_unquantized_gemm", "linear"),
     ],
 )  # fmt: skip

@@ -50,7 +50,7 @@ def test_total_is_prefill_and_the_steps_of_one_generation(store):
         "3 tokens took 460 ms: prefill 300 ms (65 %), then 2 decode steps of 80.0 ms on average (12.5 tokens/s), "
         "in the middle one of 4 repeats. "
     )
-    assert "linear alone: " in text
+    assert "elementwise alone: " in text
     assert "  " not in text
 
 

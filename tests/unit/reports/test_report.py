@@ -58,7 +58,7 @@ def test_answer_quotes_clean_latencies(data):
     text = plain(data["cpu"].answer.text)
     assert re.match(r"16 tokens took 1\.1\d s: prefill 4\d\d ms \(35 %\), then 15 decode steps of 4\d\.\d ms", text)
     assert (
-        "Most of a decode step, 79 %, is operators (linear alone: 34 %); 21 % is host work between operators"
+        "Most of a decode step, 79 %, is operators (elementwise alone: 34 %); 21 % is host work between operators"
         " (in the profiled pass)." in text
     )
 
