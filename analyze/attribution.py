@@ -8,8 +8,8 @@ import duckdb
 
 # In this order: the first means that knows a device row's launch settles it.
 _STEPS = (
-    "windows", "ops", "marks", "correlation", "flow", "launch_roles", "external_id", "containment", "whole_trace",
-    "notes",
+    "windows", "ops", "marks", "correlation", "flow", "launch_roles", "external_id", "blocking_copies", "containment",
+    "whole_trace", "notes",
 )  # fmt: skip
 
 

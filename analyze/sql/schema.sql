@@ -115,7 +115,7 @@ COMMENT ON COLUMN ops.category IS 'Category as the trace wrote it (cpu_op, cuda_
 COMMENT ON COLUMN ops.start_ns IS 'Begin, from the beginning of the pass.';
 COMMENT ON COLUMN ops.dur_ns IS 'Duration. On MPS this is the time to encode work, never GPU time.';
 COMMENT ON COLUMN ops.self_ns IS 'Duration less the time covered by its children of the same thread and layer.';
-COMMENT ON COLUMN ops.role IS 'What the call does: launch (starts kernels or a graph), copy (copies or sets memory), synchronisation (waits for the device), runtime (another call of the runtime or driver), operator; NULL outside layer operator and for ranges that mark phases.';
+COMMENT ON COLUMN ops.role IS 'What the call does: launch (starts kernels or a graph), copy (copies or sets memory), synchronisation (waits for the device; also a copy that held the host up until earlier work was done), runtime (another call of the runtime or driver), operator; NULL outside layer operator and for ranges that mark phases.';
 COMMENT ON COLUMN ops.repeat IS 'Repeat of that phase (phases.repeat); NULL outside every phase.';
 COMMENT ON COLUMN ops.phase IS 'Phase in whose range it starts, by time and thread; NULL outside every phase.';
 COMMENT ON COLUMN ops.step IS 'Step of that phase.';

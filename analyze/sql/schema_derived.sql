@@ -40,7 +40,7 @@ COMMENT ON COLUMN time_budget.phase IS 'Phase; one that overlaps an earlier one 
 COMMENT ON COLUMN time_budget.step IS 'Step.';
 COMMENT ON COLUMN time_budget.thread_id IS 'Thread whose time is split: that of the phase''s range, else the one with most operator time; NULL for ranges of a device''s stream and passes without operators.';
 COMMENT ON COLUMN time_budget.wall_ns IS 'Wall time of the phase.';
-COMMENT ON COLUMN time_budget.part IS 'attention, linear, norm, embedding, sampling, cache update, elementwise, layout (views, joins and selections), copy (a synchronous copy waits for the device too), other (operators, by operator_kinds), launch, synchronisation, runtime (calls of the runtime inside them), between operators (Python and framework); without a thread device work, device idle or not established.';
+COMMENT ON COLUMN time_budget.part IS 'attention, linear, norm, embedding, sampling, cache update, elementwise, layout (views, joins and selections), copy, other (operators, by operator_kinds), launch, synchronisation (waiting for the device, in a copy too), runtime (calls of the runtime inside them), between operators (Python and framework); without a thread device work, device idle or not established.';
 COMMENT ON COLUMN time_budget.ns IS 'Time of the part. On MPS this is the time to encode work, never GPU time.';
 COMMENT ON COLUMN time_budget.share IS 'ns as part of wall_ns, 0 to 1.';
 COMMENT ON COLUMN time_budget.device_idle_ns IS 'The part of ns in which no device of the rank worked: host time that the device waits for. Kernels of one graph launch are one stretch of work. NULL where idle is not established or the loop runs ahead of the device.';

@@ -35,6 +35,33 @@ def test_roles(store: Store) -> None:
     assert roles == [role for _, role in names] + ["operator", "operator", None, None]
 
 
+@pytest.mark.parametrize(
+    ("copied_ns", "call_ns", "role"),
+    [
+        (4, 100, "synchronisation"),  # 90 of 100 until the kernel before it is done
+        (4, 92, "copy"),  # returned before the copy was done: 190..194 against 192
+        (200, 300, "copy"),  # the copy itself takes most
+    ],
+)
+def test_a_copy_that_waits_for_earlier_work_is_a_wait(store: Store, copied_ns: int, call_ns: int, role: str) -> None:
+    store.call("hipLaunchKernel", 50, 5, correlation=1)
+    store.kernel(60, 130, correlation=1)
+    store.call("hipMemcpyWithStream", 100, call_ns, correlation=2)
+    store.kernel(190, copied_ns, correlation=2, kind="memcpy")
+    store.analyse()
+    assert store.rows("SELECT role FROM ops ORDER BY op_id") == [("launch",), (role,)]
+
+
+def test_a_copy_on_an_idle_device_is_a_copy(store: Store) -> None:
+    store.call("cudaLaunchKernel", 50, 5, correlation=1)
+    store.kernel(60, 30, correlation=1)
+    store.call("cudaMemcpy", 100, 100, correlation=2)
+    store.kernel(190, 5, correlation=2, kind="memcpy")
+    store.kernel(60, 130, device="1")  # another device's work is nothing to wait for
+    store.analyse()
+    assert store.rows("SELECT role FROM ops ORDER BY op_id") == [("launch",), ("copy",)]
+
+
 def test_work_belongs_to_the_phase_in_which_it_starts(store: Store) -> None:
     store.mark("step[EXTEND bs=1 toks=9]", 100, 100)
     store.mark("step[DECODE bs=1]", 200, 100)
