@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from analyze.compare.metrics import PROCESS_COUNTERS
 from reports import format as fmt
 from reports.queries import Result, Row
 from reports.sections.names import Names
@@ -119,15 +120,19 @@ def _kv(results: Mapping[str, Result], run: Row) -> Tile:
 
 
 def _memory(results: Mapping[str, Result]) -> Tile:
-    peaks = {row["counter"]: row["bytes"] for row in results["peak_memory"]}
+    peaks = {row["counter"]: row for row in results["peak_memory"] if row["bytes"]}
     for counter, meaning in _PEAKS:
-        if peaks.get(counter):
-            value, unit = _split(fmt.size(peaks[counter]))
-            return Tile("Peak memory", value, unit, meaning, how="derived")
-    allocated = [row["most_bytes"] for row in results["allocations"] if not row["device"].startswith("cpu")]
+        if row := peaks.get(counter):
+            value, unit = _split(fmt.size(row["bytes"]))
+            note = f"{meaning}, in pass {row['pass']}"
+            if row["pass"] == "profiled" and counter in PROCESS_COUNTERS:
+                note += ", the profiler's own included"
+            return Tile("Peak memory", value, unit, note, how="derived")
+    allocated = [row for row in results["allocations"] if not row["device"].startswith("cpu")]
     if allocated:
-        value, unit = _split(fmt.size(max(allocated)))
-        return Tile("Peak memory", value, unit, "in tensors, by the trace's allocations", how="derived")
+        row = max(allocated, key=lambda row: row["most_bytes"])
+        value, unit = _split(fmt.size(row["most_bytes"]))
+        return Tile("Peak memory", value, unit, f"in tensors, by the allocations of pass {row['pass']}", how="derived")
     return Tile("Peak memory", None, "", "no memory samples")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from analyze.compare.metrics import PROCESS_COUNTERS
 from reports import charts, palette
 from reports import format as fmt
 from reports.figure import Figure
@@ -113,10 +114,16 @@ def build(results: Mapping[str, Result]) -> Memory | None:
     ]
     return Memory(
         tuple(panels),
-        _lead(panels, missing, axis, bool(placed), device),
+        f"{_of_pass(chosen, by_counter)} {_lead(panels, missing, axis, bool(placed), device)}",
         _table(growth, results["memory_growth"]) if growth else None,
         tuple(results[name] for name in ("memory", "allocations") if results[name]),
     )
+
+
+def _of_pass(chosen: str, counters: Mapping[str, list[Row]]) -> str:
+    if chosen == "profiled" and any(counter in counters for counter in PROCESS_COUNTERS):
+        return "Pass profiled, so the profiler's own memory is in what the process holds."
+    return f"Pass {chosen}."
 
 
 def _lead(panels: list[Panel], missing: list[str], axis: _Axis, sampled: bool, device: str | None) -> str:

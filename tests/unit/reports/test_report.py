@@ -4,6 +4,7 @@ import dataclasses
 import json
 import re
 
+import duckdb
 import pytest
 from click.testing import CliRunner
 
@@ -190,6 +191,31 @@ def test_a_graph_replay_claims_no_idle(data):
     )
     assert "1 launch in each replay a graph" in built.sentences[0]
     assert "no idle is claimed" in built.sentences[0]
+
+
+def test_memory_says_of_which_pass_it_is(data):
+    def peak(name):
+        return plain(next(tile for tile in data[name].glance.tiles if tile.label == "Peak memory").note)
+
+    assert peak("cpu") == "resident set of the process, in pass profiled, the profiler's own included"
+    assert peak("cuda") == "peak of tensor allocations, in pass profiled"
+    assert data["cpu"].memory.lead.startswith(
+        "Pass profiled, so the profiler's own memory is in what the process holds. "
+    )
+    assert data["cuda"].memory.lead.startswith("Pass profiled")
+
+
+def test_peak_memory_is_of_the_pass_that_held_it(tmp_path):
+    store = build(tmp_path / "s.duckdb", Synthetic(run_id="both", device="cuda"))
+    with duckdb.connect(str(store)) as con:
+        con.execute(
+            "INSERT INTO samples SELECT * REPLACE ('memory' AS pass, "
+            "resident_bytes // 2 AS resident_bytes) FROM samples"
+        )
+    with open_store(store) as con:
+        peaks = {row["counter"]: row["pass"] for row in collect(con, "both")["peak_memory"]}
+    # as much in both: no profiler ran in pass memory; half of it there: the other pass
+    assert (peaks["peak"], peaks["resident"]) == ("memory", "profiled")
 
 
 def test_memory_grows_in_words_and_allocations_share_the_axis(data):
