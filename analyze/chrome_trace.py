@@ -66,6 +66,10 @@ class NormalisedTrace:
         """Raw events that are not loaded."""
         return self.faults.excluded.total()
 
+    def let_go(self) -> None:
+        """Free the rows, once they are in the store; clock, counts and notes stay."""
+        del self.slices, self.tables
+
 
 def read_chrome_trace(stream: BinaryIO, name: str) -> NormalisedTrace:
     """Read a Chrome JSON trace from a stream of uncompressed bytes; `name` stands in messages.

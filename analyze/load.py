@@ -360,6 +360,7 @@ def _insert(
         return open_engine(options.engine, options.trace_processor, memory64=memory64, source=trace.name)  # type: ignore[arg-type]
 
     engine = insert_trace(con, trace, open_, run_id=run_id, pass_=pass_, rank=rank)
+    trace.let_go()
     counts.engine, counts.engine_version = engine.name, engine.version
     if trace.base_unix_ns is not None:
         con.execute(

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from analyze.engines import Engine
 from analyze.errors import PhasescopeError
 
-_ROWS_A_PIECE = 200_000
+_ROWS_A_PIECE = 100_000
 _QUERY = "select cast(name as int) as number, coalesce(parent_id, -1) as parent_id, depth from slice order by id"
 # Sums in place of the times themselves, which would double what is fetched; each time is weighed by its slice's
 # number, so that exchanged times show, and reduced by a prime below 2**31, so that no sum leaves 64 bits.
@@ -97,7 +97,7 @@ def _json(
         '{"ph":"X","pid":1,"name":"', text(number), '","tid":', text(lane + 1), ',"ts":', text(start),
         ',"dur":', text(dur), "}", "",
     )  # fmt: skip
-    joined = b",".join(rows.to_pylist()) if pa.types.is_binary(rows.type) else ",".join(rows.to_pylist()).encode()
+    joined = pc.binary_join(pa.ListArray.from_arrays([0, len(rows)], rows), ",")[0].as_buffer()
     return (b"[" if first else b",") + joined
 
 

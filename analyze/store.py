@@ -102,9 +102,10 @@ def writable_store(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         _bring_to_this_version(con)
         yield con
     finally:
+        empty = fresh and _is_empty(con)
         with suppress(duckdb.Error):  # a connection whose disk is full cannot even close cleanly
             con.close()
-        if fresh and path.exists() and _is_empty(path):
+        if empty and path.exists():
             path.unlink()
             path.with_name(path.name + ".wal").unlink(missing_ok=True)
 
@@ -158,14 +159,11 @@ def _begin_as_copy(path: Path) -> None:
             draft.unlink(missing_ok=True)
 
 
-def _is_empty(path: Path) -> bool:
-    con = connect(path, read_only=True)
+def _is_empty(con: duckdb.DuckDBPyConnection) -> bool:
     try:
         return bool(scalar(con, "SELECT count(*) FROM runs") == 0)
     except duckdb.Error:
         return True
-    finally:
-        con.close()
 
 
 def _bring_to_this_version(con: duckdb.DuckDBPyConnection) -> None:

@@ -19,8 +19,11 @@ from analyze.store import scalar, sql_text
 # A thread may carry slices of several layers; each layer gets lanes of its own.
 _LAYERS = 8
 _DEVICE_LAYER = 3
-# Trace processor's memory grows with the slices it holds, by about 230 bytes each.
-_SLICES_A_SESSION = 1_000_000
+# Trace processor works on one core; two of them at once nest in little more than half the time. Its memory grows with
+# the slices it holds, by about 230 bytes each; a session of fewer than the least is over before another has started.
+_SESSIONS_AT_ONCE = 2
+_LEAST_SLICES_A_SESSION = 100_000
+_MOST_SLICES_A_SESSION = 250_000
 _SLICES_IN_4_GIB = 12_000_000
 
 
@@ -47,13 +50,11 @@ def insert_trace(
     rows = _SliceRows(slices)
     con.register("trace_threads", trace.tables["threads"])
     try:
-        # Trace processor runs outside Python's lock, DuckDB as well.
-        with ThreadPoolExecutor(1, "trace-processor") as pool:
-            nested = pool.submit(_nested, trace, open_)
-            _insert_slices(con, "insert_kernels", rows.source(~rows.on_host), values)
-            for name, table in trace.tables.items():
-                insert_rows(con, name, table, run_id=run_id, pass_=pass_, rank=rank, first_thread=first_thread)
-            nesting, engine = nested.result()
+        # Before anything is inserted: then trace processor's memory is free again.
+        nesting, engine = _nested(trace, open_)
+        _insert_slices(con, "insert_kernels", rows.source(~rows.on_host), values)
+        for name, table in trace.tables.items():
+            insert_rows(con, name, table, run_id=run_id, pass_=pass_, rank=rank, first_thread=first_thread)
         rows.nest(nesting)
         _insert_slices(con, "insert_ops", rows.source(rows.on_host), {**values, "first_thread": first_thread})
         inserted = scalar(
@@ -91,19 +92,23 @@ def _nested(trace: NormalisedTrace, open_: OpenEngine) -> tuple[Nesting, Engine]
         trace.notes.append(
             ("overlapping_slices", displaced, "slices that partly overlap another of their thread, kept on extra lanes")
         )
-    parts = sessions(group[order], slices.start_ns[order], slices.dur_ns[order], _SLICES_A_SESSION)
-    if len(parts) == 1:
-        with open_(len(order) > _SLICES_IN_4_GIB) as engine:
-            return nest(engine, order, lanes, slices.start_ns, slices.dur_ns, trace.name), engine
+    share = len(order) * 51 // (50 * _SESSIONS_AT_ONCE)  # a little more, or the last cut leaves a crumb
+    most = min(max(share, _LEAST_SLICES_A_SESSION), _MOST_SLICES_A_SESSION)
+    parts = sessions(group[order], slices.start_ns[order], slices.dur_ns[order], most)
     whole = Nesting(np.full(len(order), -1, np.int64), np.zeros(len(order), np.int32))
-    for first, end in parts:
-        own = order[first:end]
+
+    def nest_part(part: tuple[int, int]) -> Engine:
+        own = order[slice(*part)]
+        counting = np.arange(len(own), dtype=np.int64)
         with open_(len(own) > _SLICES_IN_4_GIB) as engine:
-            counting = np.arange(len(own), dtype=np.int64)
-            part = nest(engine, counting, lanes[first:end], slices.start_ns[own], slices.dur_ns[own], trace.name)
-        whole.parent[own] = np.where(part.parent >= 0, own[part.parent], -1)
-        whole.depth[own] = part.depth
-    return whole, engine
+            found = nest(engine, counting, lanes[slice(*part)], slices.start_ns[own], slices.dur_ns[own], trace.name)
+        whole.parent[own] = np.where(found.parent >= 0, own[found.parent], -1)
+        whole.depth[own] = found.depth
+        return engine
+
+    with ThreadPoolExecutor(_SESSIONS_AT_ONCE, "trace-processor") as pool:
+        engines = list(pool.map(nest_part, parts))
+    return whole, engines[-1]
 
 
 class _SliceRows:
@@ -136,12 +141,11 @@ class _SliceRows:
             self.columns = self.columns.append_column(name, pa.array(values))
 
     def source(self, used: npt.NDArray[np.bool_]) -> pa.Table | pa.RecordBatchReader | None:
-        """The rows that `used` chooses, to be read once; None where there are none."""
+        """At least the rows that `used` chooses, to be read once; None where there are none."""
         if not used.any():
             return None
         if self.slices.args.in_memory:
-            table = self.columns.append_column("args", self.slices.args.whole())
-            return table if used.all() else table.filter(pa.array(used))
+            return self.columns.append_column("args", self.slices.args.whole())  # the query leaves the others out
         schema = self.columns.schema.append(pa.field("args", pa.string()))
         return pa.RecordBatchReader.from_batches(schema, self._batches(used, schema))
 
