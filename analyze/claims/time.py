@@ -15,6 +15,13 @@ MIN_REPEATS = 3
 _MORE_REPEATS = f"a capture with --repeat {MIN_REPEATS} or more on an idle machine"
 
 
+def _on_a_busy_machine(n: Numbers) -> Decision:
+    return opened(
+        f"the machine was busy with other work: its process had only {n['busy_cpu_percent']:.0f} % of one core",
+        _MORE_REPEATS,
+    )
+
+
 def prefill_denser(n: Numbers) -> Decision:
     if not n.known("prefill_busy_share", "decode_busy_share"):
         return opened(
@@ -48,6 +55,8 @@ def picket_fence(n: Numbers) -> Decision:
 def decode_more_cpu(n: Numbers) -> Decision:
     if not n.known("prefill_cpu_percent", "decode_cpu_percent"):
         return opened("the clean pass has no CPU times of both phases", "a capture with the clean pass")
+    if n.known("busy_cpu_percent"):
+        return _on_a_busy_machine(n)
     if (n["repeats"] or 0) < MIN_REPEATS:
         return opened(f"under {MIN_REPEATS} repeats, so the spread of the difference is not known", _MORE_REPEATS)
     evidence = f"CPU time of the process over wall time in {n['repeats']} clean repeats"
@@ -67,6 +76,8 @@ def calls(n: Numbers) -> Decision:
 def profiler_overhead(n: Numbers) -> Decision:
     if not n.known("prefill_ratio", "decode_ratio"):
         return opened("not both phases are measured clean and profiled", "a capture with passes clean and profiled")
+    if n.known("busy_cpu_percent"):
+        return _on_a_busy_machine(n)
     if (n["clean_repeats"] or 0) < MIN_REPEATS:
         return opened(f"under {MIN_REPEATS} clean repeats, so their spread is not known", _MORE_REPEATS)
     evidence = "wall time of the same steps in passes clean and profiled, against the slowest and fastest clean repeat"
@@ -83,6 +94,8 @@ def profiler_overhead(n: Numbers) -> Decision:
 def decode_slows(n: Numbers) -> Decision:
     if not n.known("change_percent", "change_low_percent", "change_high_percent"):
         return opened("the clean pass has under seven decode steps to fit", "a capture of at least 8 new tokens")
+    if n.known("busy_cpu_percent"):
+        return _on_a_busy_machine(n)
     evidence = "straight line through the clean medians of the steps, with its 95 % interval"
     if n["change_low_percent"] >= SLOWER_PERCENT:
         return Decision(HOLDS, evidence)

@@ -11,8 +11,6 @@ from typing import Any, Literal
 from analyze.compare.facts import RunFacts
 from analyze.compare.sides import Side
 
-# On device cpu a thread that computes is on a core all the time; less means that something else had the machine.
-LEAST_CPU_PERCENT = 80
 # Below this share of device time with a known launch, phases lack a part of it that matters.
 LEAST_ATTRIBUTED = 0.99
 
@@ -132,12 +130,12 @@ def conditions(side: Side) -> dict[str, str]:
 
 
 def busy_elsewhere(side: Side) -> str | None:
-    """Why a side's clean latencies are not its own, if so: on cpu a process that computes has a core to itself."""
-    runs = [run for run in side.runs if run.run["device"] == "cpu"]
+    """Why a side's clean latencies are not its own, if so: in half of its runs or more other work had the machine."""
     for phase in ("prefill", "decode"):
-        shares = [median(percents) for run in runs if (percents := run.per_repeat(phase, "cpu_percent"))]
-        if shares and median(shares) < LEAST_CPU_PERCENT:
-            return f"in {phase} its process had only {median(shares):.0f} % of one core"
+        rows = [row for run in side.runs for row in run.rows["clean_cpu"] if row["phase"] == phase]
+        busy = [row["cpu_percent"] for row in rows if row["busy_elsewhere"]]
+        if busy and 2 * len(busy) >= len(rows):
+            return f"in {phase} its process had only {median(busy):.0f} % of one core"
     return None
 
 

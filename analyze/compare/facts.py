@@ -16,7 +16,8 @@ from analyze.store import sql_text
 Row = dict[str, Any]
 
 OF_RUN = (
-    "run", "trace_facts", "passes", "repeats", "steps", "parts", "thermal", "memory", "kv", "claims", "quality",
+    "run", "trace_facts", "passes", "repeats", "clean_cpu", "steps", "parts", "thermal", "memory", "kv", "claims",
+    "quality",
 )  # fmt: skip
 OF_PASS = ("operators", "device_operators", "kernels", "device_total", "calls", "delays", "products")
 

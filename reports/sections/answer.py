@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from analyze.compare.differences import LEAST_CPU_PERCENT
 from reports import format as fmt
 from reports.queries import Result, Row
 from reports.sections.budget import KINDS, main_pass
@@ -47,14 +46,13 @@ def build(results: Mapping[str, Result]) -> Answer:
 
 def _disturbed(results: Mapping[str, Result]) -> str | None:
     """Other work on the machine, by the rule of `phasescope compare`, or decode steps that are far from alike."""
-    if results["run"].one()["device"] == "cpu":
-        for row in results["process_cpu"]:
-            if row["cpu_percent"] is not None and row["cpu_percent"] < LEAST_CPU_PERCENT:
-                had = fmt.percent(row["cpu_percent"] / 100, 2)
-                return (
-                    f"The machine was busy while this was measured (in {row['phase']} the process got {had} of one"
-                    " core): do not quote these times."
-                )
+    for row in results["process_cpu"]:
+        if row["busy_elsewhere"]:
+            had = fmt.percent(row["cpu_percent"] / 100, 2)
+            return (
+                f"The machine was busy while this was measured (in {row['phase']} the process got {had} of one"
+                " core): do not quote these times."
+            )
     decode = next((row for row in results["latency"] if row["phase"] == "decode"), None)
     if decode and decode["p95_ns"] > _MOST_SPREAD * decode["p5_ns"]:
         span = f"{fmt.duration(decode['p5_ns'])} to {fmt.duration(decode['p95_ns'])}"

@@ -3,3 +3,4 @@ SELECT counter, max(bytes) AS bytes, arg_max(pass, (bytes, pass = 'memory')) AS 
 FROM memory_timeline
 WHERE run_id = $run_id AND available AND counter <> 'recommended_max'
 GROUP BY counter
+ORDER BY counter

@@ -14,5 +14,6 @@ SELECT
     median(decode - prefill) AS difference_percent,
     quantile_cont(decode - prefill, 0.05) AS least_difference_percent,
     quantile_cont(decode - prefill, 0.95) AS most_difference_percent,
-    count(decode - prefill) AS repeats
+    count(decode - prefill) AS repeats,
+    (SELECT min(cpu_percent) FROM clean_cpu WHERE run_id = $run_id AND busy_elsewhere) AS busy_cpu_percent
 FROM repeats

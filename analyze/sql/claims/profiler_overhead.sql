@@ -30,7 +30,8 @@ SELECT
     any_value(profiled_ns) FILTER (phase = 'prefill') AS prefill_profiled_ns,
     any_value(clean_ns) FILTER (phase = 'prefill') AS prefill_clean_ns,
     any_value(profiled_ns) FILTER (phase = 'decode') AS decode_profiled_ns,
-    any_value(clean_ns) FILTER (phase = 'decode') AS decode_clean_ns
+    any_value(clean_ns) FILTER (phase = 'decode') AS decode_clean_ns,
+    (SELECT min(cpu_percent) FROM clean_cpu WHERE run_id = $run_id AND busy_elsewhere) AS busy_cpu_percent
 FROM compared
 JOIN spread USING (phase)
 WHERE phase IN ('prefill', 'decode')

@@ -53,6 +53,14 @@ def facts(
     for repeat, steps in enumerate(decode_ms or []):
         found["repeats"].append(_repeat(repeat, "decode", steps, cpu_percent))
         found["steps"] += [_step("decode", step, repeat, ms) for step, ms in enumerate(steps, 1)]
+    found["clean_cpu"] = [
+        {
+            "phase": phase,
+            "cpu_percent": cpu_percent,
+            "busy_elsewhere": cpu_percent < 80 and found["run"][0]["device"] == "cpu",
+        }
+        for phase in dict.fromkeys(row["phase"] for row in found["repeats"])
+    ]
     digests = {"prompt_sha256": "p" if tokens else None, "generated_sha256": tokens}
     clean = {"pass": "clean", "status": "measured", "reason": None, "cpu_threads": 1, "conditions": None, **digests}
     found["passes"] = [clean]

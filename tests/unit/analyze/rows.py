@@ -11,7 +11,9 @@ from analyze.grammars import Grammar, builtin_grammar
 from analyze.store import sql_text
 
 RUN, PASS = "run", "trace"
-VIEWS = ("own_device_rows", "coverage", "kv_check", "launches", "memory_timeline", "op_summary", "step_latency")
+VIEWS = (
+    "clean_cpu", "own_device_rows", "coverage", "kv_check", "launches", "memory_timeline", "op_summary", "step_latency"
+)  # fmt: skip
 _KEYS = {"run_id": RUN, "pass": PASS, "rank": 0}
 _DEFAULTS: dict[str, dict[str, Any]] = {
     "ops": {"depth": 0, "thread_id": 1, "layer": "operator", "category": "cpu_op"},

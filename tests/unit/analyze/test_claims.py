@@ -275,6 +275,20 @@ def test_a_lost_call_is_seen() -> None:
     assert established(store)["calls"]["verdict"] == "holds"
 
 
+def test_claims_about_clean_times_are_open_where_other_work_had_the_machine() -> None:
+    about_clean_times = ("decode_more_cpu", "profiler_overhead", "decode_slows")
+    for device, evidence in (("cpu", "its process had only 70 % of one core"), ("mps", None)):
+        store = a_gpu_run(device=device)
+        store.con.execute("UPDATE phases SET cpu_ns = dur_ns * if(phase = 'decode', 0.9, 0.7) WHERE pass = 'clean'")
+        rows = established(store)
+        found = [rows[claim] for claim in about_clean_times]
+        assert [evidence is not None and evidence in row["evidence"] for row in found] == [device == "cpu"] * 3
+        assert [json.loads(row["numbers"]).get("busy_cpu_percent") for row in found] == pytest.approx(
+            [70 if device == "cpu" else None] * 3, abs=0.01
+        )
+        assert {row["verdict"] == "not established" for row in found} == ({True} if device == "cpu" else {False})
+
+
 def test_a_difference_inside_the_spread_of_the_repeats_is_not_established() -> None:
     store = a_gpu_run()
     store.con.execute("UPDATE phases SET cpu_ns = dur_ns * (0.4 + 0.1 * repeat) WHERE phase = 'decode'")

@@ -120,6 +120,9 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     ("decode_more_cpu", cpu(-0.2, 0.3), FAILS),  # 43.8 against 43.9 %
     ("decode_more_cpu", cpu(2.0, 25.0), OPEN),  # the repeats do not agree
     ("decode_more_cpu", cpu(30.0, 45.0, repeats=2), OPEN),
+    ("decode_more_cpu", cpu(30.0, 45.0) | {"busy_cpu_percent": 66.0}, OPEN),
+    ("profiler_overhead", overhead((1.2, 1.3), (1.4, 1.5)) | {"busy_cpu_percent": 66.0}, OPEN),
+    ("decode_slows", slope(3.0, 5.0) | {"busy_cpu_percent": 66.0}, OPEN),
     ("decode_more_cpu", {"prefill_cpu_percent": 99.0, "decode_cpu_percent": None}, OPEN),
     ("calls", {"new_tokens": 4, "generations": 2, "as_expected": 2}, HOLDS),
     ("calls", {"new_tokens": 4, "generations": 2, "as_expected": 1}, FAILS),

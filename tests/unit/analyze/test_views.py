@@ -194,6 +194,21 @@ def test_latency_is_of_the_clean_pass_only(store: Store) -> None:
     ]
 
 
+@pytest.mark.parametrize(("device", "busy"), [("cpu", True), ("mps", False), (None, False)])
+def test_a_process_that_lacks_a_core_on_cpu_was_not_alone(store: Store, device: str | None, busy: bool) -> None:
+    store.add("runs", device=device)
+    clean = {"pass": "clean", "dur_ns": 100, "source": "timer"}
+    for repeat, cpu in enumerate((79, 60, 150)):  # the middle repeat decides; two steps of it are one number
+        store.add("phases", phase="prefill", step=0, repeat=repeat, cpu_ns=cpu + 1, **clean)
+        store.add("phases", phase="decode", step=1, repeat=repeat, cpu_ns=cpu - 10, **clean)
+        store.add("phases", phase="decode", step=2, repeat=repeat, cpu_ns=cpu + 10, **clean)
+    store.add("phases", **{"pass": "profiled"}, phase="decode", step=1, dur_ns=100, cpu_ns=1)
+    assert store.rows("SELECT * EXCLUDE run_id FROM clean_cpu ORDER BY phase") == [
+        ("decode", 79.0, busy),
+        ("prefill", 80.0, False),
+    ]
+
+
 def test_kv_bytes_are_equal_differ_or_not_established(store: Store) -> None:
     def measured(phase: str, step: int, *per_repeat: int | None) -> None:
         for repeat, value in enumerate(per_repeat):
