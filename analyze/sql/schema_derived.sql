@@ -108,3 +108,27 @@ COMMENT ON COLUMN phase_threads.start_ns IS 'Begin, from the beginning of the pa
 COMMENT ON COLUMN phase_threads.dur_ns IS 'Wall time.';
 COMMENT ON COLUMN phase_threads.thread_id IS 'That of the phase''s range, else the one with most operator time; NULL for ranges of a device''s stream and passes without operators.';
 COMMENT ON COLUMN phase_threads.idle_known IS 'Whether the loop is synchronised and its device rows are attributed, so that device idle may be said.';
+
+CREATE TABLE step_audit (
+    run_id VARCHAR NOT NULL, pass VARCHAR NOT NULL, rank INTEGER NOT NULL, repeat INTEGER, phase VARCHAR, step INTEGER,
+    verdict VARCHAR, operators BIGINT, device_rows BIGINT, typical_steps BIGINT, steps BIGINT, extra_rows BIGINT,
+    missing_rows BIGINT, extra VARCHAR, missing VARCHAR, graph_launches BIGINT, graph_kernels BIGINT
+);
+COMMENT ON TABLE step_audit IS 'Whether each step ran the same operators and kernels as most steps of its phase: multisets of names. Phases that occur once have no row.';
+COMMENT ON COLUMN step_audit.run_id IS 'Run.';
+COMMENT ON COLUMN step_audit.pass IS 'Pass.';
+COMMENT ON COLUMN step_audit.rank IS 'Rank.';
+COMMENT ON COLUMN step_audit.repeat IS 'Repeat inside the pass.';
+COMMENT ON COLUMN step_audit.phase IS 'Phase.';
+COMMENT ON COLUMN step_audit.step IS 'Step.';
+COMMENT ON COLUMN step_audit.verdict IS 'as most (the multiset that more steps have than any other), differs (from a multiset that over half of the steps have), or no majority (compared with the commonest, which half of the steps or fewer have).';
+COMMENT ON COLUMN step_audit.operators IS 'Operators, launches, copies and synchronisations, nested ones included; other runtime calls (some poll) are left out.';
+COMMENT ON COLUMN step_audit.device_rows IS 'Rows of device work that it launched.';
+COMMENT ON COLUMN step_audit.typical_steps IS 'Steps of the phase with the commonest multiset.';
+COMMENT ON COLUMN step_audit.steps IS 'Steps of the phase, over all repeats of the pass.';
+COMMENT ON COLUMN step_audit.extra_rows IS 'Operators and device rows beyond the commonest multiset.';
+COMMENT ON COLUMN step_audit.missing_rows IS 'Operators and device rows that the commonest multiset has and this step has not.';
+COMMENT ON COLUMN step_audit.extra IS 'Names of those beyond it, with their number; NULL where there are none.';
+COMMENT ON COLUMN step_audit.missing IS 'Names of those missing, with their number; NULL where there are none.';
+COMMENT ON COLUMN step_audit.graph_launches IS 'Launches that stand for several kernels or whose name says graph: their kernels replay, no host works between them.';
+COMMENT ON COLUMN step_audit.graph_kernels IS 'Device rows that these launches stand for; 0 where the profiler records none of them.';

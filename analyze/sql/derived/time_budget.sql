@@ -17,41 +17,13 @@ lanes AS (
            min(start_ns) AS first_ns, max(start_ns + dur_ns) AS last_ns
     FROM open_phases GROUP BY ALL
 ),
-kinds AS (
-    SELECT kind, (row_number() OVER (ORDER BY kind))::SMALLINT AS code
-    FROM (SELECT DISTINCT kind FROM operator_kinds)
-),
-named AS (SELECT DISTINCT name FROM ops WHERE run_id = $run_id AND role = 'operator'),
-ruled AS (
-    SELECT
-        n.name,
-        arg_min(c.code, k.priority) FILTER (k.args_pattern IS NULL) AS code,
-        arg_min(c.code, k.priority) FILTER (k.args_pattern IS NOT NULL) AS special_code,
-        arg_min(k.args_pattern, k.priority) FILTER (k.args_pattern IS NOT NULL) AS args_pattern
-    FROM named n
-    JOIN operator_kinds k ON regexp_full_match(n.name, k.name_pattern)
-    JOIN kinds c USING (kind)
-    GROUP BY ALL
-),
--- ranges that mark phases are no operators; what they enclose is at the top
-marks AS (SELECT op_id FROM ops WHERE run_id = $run_id AND layer = 'operator' AND role IS NULL),
 host AS (
     SELECT
-        l.lane, o.start_ns, o.start_ns + o.dur_ns AS end_ns, o.depth,
-        o.depth = 0 OR m.op_id IS NOT NULL AS is_top,
-        CASE o.role WHEN 'launch' THEN 1 WHEN 'copy' THEN 2 WHEN 'synchronisation' THEN 3 WHEN 'runtime' THEN 4 END AS call,
-        CASE
-            WHEN o.role <> 'operator' THEN NULL
-            WHEN r.args_pattern IS NOT NULL AND regexp_matches(o.args, r.args_pattern) THEN r.special_code
-            ELSE r.code
-        END AS kind
-    FROM ops o
-    JOIN run_ranks n USING (pass, rank)
-    JOIN lanes l ON l.rank_no = n.rank_no AND l.thread_id = o.thread_id
-    LEFT JOIN ruled r ON r.name = o.name
-    LEFT JOIN marks m ON m.op_id = o.parent_id
-    WHERE o.run_id = $run_id AND o.role IS NOT NULL AND o.dur_ns > 0
-        AND o.start_ns < l.last_ns AND o.start_ns + o.dur_ns > l.first_ns
+        l.lane, o.start_ns, o.end_ns, o.depth, o.is_top, o.kind_no AS kind,
+        CASE o.role WHEN 'launch' THEN 1 WHEN 'copy' THEN 2 WHEN 'synchronisation' THEN 3 WHEN 'runtime' THEN 4 END AS call
+    FROM run_host o
+    JOIN lanes l USING (rank_no, thread_id)
+    WHERE o.dur_ns > 0 AND o.start_ns < l.last_ns AND o.end_ns > l.first_ns
 ),
 outermost AS (
     SELECT
@@ -120,7 +92,7 @@ parts AS (
         s.ns, s.device
     FROM summed s
     JOIN open_phases p USING (phase_no)
-    LEFT JOIN kinds k ON k.code = s.kind
+    LEFT JOIN run_kinds k ON k.kind_no = s.kind
 )
 SELECT
     $run_id, pass, rank, repeat, phase, step, thread_id, wall_ns, part,

@@ -18,7 +18,8 @@ WITH stated (relation, "column", provenance) AS (
 numbers AS (
     SELECT c.table_name AS relation, c.column_name AS "column",
         v.view_name IS NOT NULL OR c.table_name IN (
-            'device_extent', 'phase_threads', 'phase_breakdown', 'time_budget', 'device_idle', 'kernel_summary'
+            'device_extent', 'phase_threads', 'phase_breakdown', 'time_budget', 'device_idle', 'kernel_summary',
+            'step_audit'
         ) AS is_computed
     FROM duckdb_columns() c
     LEFT JOIN (

@@ -17,6 +17,7 @@ from tests.unit.analyze.answers import Answers
 def steps(store: Answers, names: list[list[str]], **values: Any) -> None:
     """A decode step for each list of operators."""
     for step, operators in enumerate(names, 1):
+        store.phase("decode", step, 10 * step, 5, **values)
         for name in operators:
             store.op(name, 0, 1, role="operator", phase="decode", step=step, repeat=0, **values)
 

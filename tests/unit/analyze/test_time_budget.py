@@ -139,6 +139,7 @@ def test_no_idle_inside_a_graph() -> None:
     store.con.execute(
         "INSERT INTO ops SELECT * REPLACE (op_id + 100 AS op_id, start_ns + 5 AS start_ns, 2 AS step) FROM ops"
     )
+    store.phase("decode", 2, 100, 0, thread_id=1)
     # between the kernels of one graph launch nobody could have worked: 20..70 is one stretch
     assert sum(value or 0 for value in idle(store).values()) == 50
     audit = store.dicts("SELECT step, graph_launches, graph_kernels FROM step_audit ORDER BY step")
