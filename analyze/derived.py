@@ -7,7 +7,9 @@ from importlib import resources
 
 import duckdb
 
-TABLES = ("device_extent", "phase_threads", "phase_breakdown", "time_budget", "device_idle", "kernel_summary", "step_audit")
+TABLES = (
+    "device_extent", "phase_threads", "phase_breakdown", "time_budget", "device_idle", "kernel_summary", "step_audit",
+)  # fmt: skip
 # What the queries of the tables read: the rows of the run under small numbers, which are quick to compare.
 _ROWS = ("run_ranks", "run_phases", "run_kinds", "run_names", "run_device", "run_host")
 
