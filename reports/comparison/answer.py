@@ -22,9 +22,21 @@ def text(parts: tuple[Part, ...]) -> str:
     return "".join(part.text for part in parts).strip()
 
 
-def _latencies(comparison: Comparison) -> list[Part]:
+def said_once(comparison: Comparison) -> str | None:
+    """Why nothing is established, where the first sentence or a note says it: rows need not say it again."""
+    shown = _shown(comparison)
+    if comparison.barrier or {change.judgement.verdict for change in shown} & {"faster", "slower"}:
+        return comparison.barrier
+    return next((change.judgement.reason for change in shown if change.judgement.reason), None)
+
+
+def _shown(comparison: Comparison) -> list[MetricChange]:
     shown = [c for name in ("decode_p50", "prefill_p50") for c in comparison.latencies if c.metric.name == name]
-    shown = shown or list(comparison.latencies[:2])
+    return shown or list(comparison.latencies[:2])
+
+
+def _latencies(comparison: Comparison) -> list[Part]:
+    shown = _shown(comparison)
     found = {change.judgement.verdict for change in shown}
     parts: list[Part] = []
     if found & {"faster", "slower"}:
@@ -35,7 +47,7 @@ def _latencies(comparison: Comparison) -> list[Part]:
         limit = words.limit_of(comparison.options.threshold)
         parts += [Part("B takes the same time as A", True), Part(f" within {limit}: ")]
     else:
-        why = comparison.barrier or next((c.judgement.reason for c in shown if c.judgement.reason), "noise hides it")
+        why = said_once(comparison) or "noise hides it"
         parts += [
             Part("Whether B is faster than A is not established", True),
             Part(f": {why}. Measured were, B over A, "),

@@ -8,7 +8,7 @@ from analyze.compare.comparison import Comparison, ValueChange
 from analyze.compare.names import NameChange
 from analyze.compare.sides import Side
 from reports import format as fmt
-from reports.comparison import words
+from reports.comparison import answer, words
 from reports.queries import Result
 from reports.sections.names import Names
 from reports.tables import Cell, Column, Table, number, word
@@ -69,7 +69,7 @@ def _metrics(
     rows = []
     for change in changes:
         before, after = words.values((change.a, change.b), change.metric.unit)
-        said = words.verdict(change.judgement, comparison.options.threshold, comparison.barrier)
+        said = words.verdict(change.judgement, comparison.options.threshold, answer.said_once(comparison))
         rows.append(
             (
                 word(change.metric.meaning), word(change.metric.name), number(change.a, before),

@@ -86,7 +86,7 @@ def _latencies(comparison: Comparison) -> str:
         rows.append(
             (
                 change.metric.name, before, after, words.ratio(change.ratio), words.interval(change.interval),
-                words.verdict(change.judgement, options.threshold, comparison.barrier),
+                words.verdict(change.judgement, options.threshold, answer.said_once(comparison)),
             )
         )  # fmt: skip
     lines = [f"Clean latencies: B over A, ratio of medians, {options.confidence * 100:.3g} % interval over {of}"]

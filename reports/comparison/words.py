@@ -72,14 +72,14 @@ def limit_of(threshold: float) -> str:
     return f"{threshold * 100:g}{fmt.THIN}%"
 
 
-def verdict(judgement: Judgement, threshold: float, barrier: str | None = None) -> str:
-    """The verdict with what is known of its size: "slower, by over 5 %". A reason that holds for all is left out."""
+def verdict(judgement: Judgement, threshold: float, said: str | None = None) -> str:
+    """The verdict with what is known of its size: "slower, by over 5 %". A reason that was `said` is left out."""
     limit = limit_of(threshold)
     word = judgement.verdict
     if word == "same":
         return "no change" if judgement.reason == "counted, so exact" else f"the same within {limit}"
     if word == "not established":
-        return "not established" + (f": {judgement.reason}" if judgement.reason and judgement.reason != barrier else "")
+        return "not established" + (f": {judgement.reason}" if judgement.reason and judgement.reason != said else "")
     size = {True: f"by over {limit}", False: f"by under {limit}", None: f"whether by over {limit} is open"}
     return f"{word}, {size[judgement.beyond]}"
 

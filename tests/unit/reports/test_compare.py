@@ -11,6 +11,7 @@ from analyze.errors import GateRefused, PhasescopeError, UsageError
 from reports.backends import backends
 from reports.commands.compare import command
 from reports.compare import compare
+from reports.comparison import tables
 from tests.unit.reports.builder import NASTY, Synthetic
 from tests.unit.reports.comparing import store
 
@@ -55,9 +56,13 @@ def test_the_same_thing_twice_is_the_same(at):
 
 
 def test_too_few_repeats_give_no_verdict(at):
-    text = compare("base", "few", store=at).text()
-    assert "Whether B is faster than A is not established" in text
-    assert "6 against 2 independent measurements; a verdict needs at least 5 a side" in text
+    found = compare("base", "few", store=at)
+    text, why = found.text(), "6 against 2 independent measurements; a verdict needs at least 5 a side"
+    assert f"Whether B is faster than A is not established: {why}" in " ".join(text.split())
+    assert " ".join(text.split()).count(why) == 1  # not in every row again
+    assert re.search(r"decode_p50 .* not established\n", text)
+    rows = [row[-1].text for row in tables.latencies(found.comparison).rows]
+    assert rows == ["○ not established"] * len(rows)
 
 
 def test_json_holds_every_number_unrounded(at):
