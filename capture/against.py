@@ -21,12 +21,15 @@ from capture.spec import CLEAN, PASSES
 
 # 2 runs a side in each turn of A B B A: 3 turns make 6, and `phasescope compare` gives no verdict below 5.
 TURNS = 3
+LEAST_RUNS = 5
 _ORDER = ("baseline", "candidate", "candidate", "baseline")
 _LAYERS = re.compile(r"(?P<name>.*) \(layers=(?P<layers>\d+)\)")
 # What a baseline's manifest says of its workload, under the names that `capture` takes.
 _FROM_BASELINE = (
     "device", "dtype", "attention", "logits", "batch_size", "prompt_tokens", "new_tokens", "warmup", "repeat", "seed",
 )  # fmt: skip
+# What makes another workload of it, so that `phasescope compare` calls neither side faster.
+_WORK = ("prompt_tokens", "new_tokens", "batch_size", "logits", "seed", "layers")
 
 
 @dataclass(frozen=True)
@@ -57,14 +60,16 @@ def capture_against(
     label: str | None = None,
     force: bool = False,
     on_progress: Callable[[PairProgress], None] | None = None,
+    on_warning: Callable[[str], None] | None = None,
     **options: Any,
 ) -> PairResult:
     """Capture `model` in turns with the settings of the bundle `baseline` and with `options` on top of them.
 
     `out` gets the folders `baseline` and `candidate`, with 2 bundles a turn each. The clean passes take turns; the
     other passes are made once a side, in its last run, so that no profiler runs between clean passes before that.
-    Raises UsageError for a baseline of another model or a wrong option, and PhasescopeError where `out` is there.
-    What was captured before a failure stays.
+    Raises UsageError for a baseline of another model, a wrong option or a pair that could not be judged, and
+    PhasescopeError where `out` is there. What was captured before a failure stays. `on_warning` gets a sentence
+    before the first capture where too few turns allow no verdict.
     """
     if turns < 1:
         raise UsageError(f"--turns must be at least 1, not {turns}.")
@@ -74,8 +79,14 @@ def capture_against(
     folder = Path(out)
     if folder.suffix == ".zip":
         raise UsageError("--against writes a folder of bundles; give --out a name that does not end in .zip.")
-    _make_way(folder, force)
     passes = list(options.pop("passes", PASSES))
+    _refuse_what_cannot_be_judged(settings, options, passes)
+    _make_way(folder, force)
+    if 2 * turns < LEAST_RUNS and on_warning is not None:
+        on_warning(
+            f"--turns {turns} makes {2 * turns} runs a side, and `phasescope compare` gives no verdict on latencies "
+            f"below {LEAST_RUNS}; --turns {TURNS} is enough."
+        )
     labels = {"baseline": name, "candidate": label or "candidate"}
     if labels["baseline"] == labels["candidate"]:
         labels["baseline"] += " (baseline)"
@@ -108,6 +119,22 @@ def baseline_options(model: str, name: str, workload: Workload) -> dict[str, Any
     if given != name:
         raise UsageError(f"The baseline is a capture of {name}, not of {given}; capture the same model against it.")
     return found
+
+
+def _refuse_what_cannot_be_judged(settings: dict[str, Any], options: dict[str, Any], passes: list[str]) -> None:
+    """Raise UsageError before hours of captures that no comparison could judge."""
+    if CLEAN not in passes:
+        raise UsageError(f"A pair is judged by its clean passes; name {CLEAN} in --passes.")
+    changed = [
+        f"--{name.replace('_', '-')} {options[name]}, baseline: {settings.get(name)}"
+        for name in _WORK
+        if name in options and options[name] != settings.get(name)
+    ]
+    if changed:
+        raise UsageError(
+            f"The candidate would do other work than the baseline ({'; '.join(changed)}), so neither could be called "
+            "faster; leave that away, or make the two captures without --against."
+        )
 
 
 def _cache_word(seen: str) -> str:

@@ -141,8 +141,13 @@ def _against(context: click.Context, baseline: str, turns: int, options: dict[st
             click.echo(f"{progress.side}, run {progress.number} of {progress.total}", err=True)
         show(progress.capture)
 
+    def warn(sentence: str) -> None:
+        click.echo(f"warning: {sentence}", err=True)
+
     try:
-        result = capture_against(options["model"], baseline, given.pop("out"), turns=turns, on_progress=tell, **given)
+        result = capture_against(
+            options["model"], baseline, given.pop("out"), turns=turns, on_progress=tell, on_warning=warn, **given
+        )
     finally:
         show.close()
     click.echo(f"Wrote {result.baseline} and {result.candidate}")

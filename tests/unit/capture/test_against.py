@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 from click.testing import CliRunner
 
+from analyze.statistics import MIN_UNITS
 from capture import against
 from capture.against import baseline_options, capture_against
 from capture.bundle import BundleWriter, Manifest, Model, Workload
@@ -86,6 +87,39 @@ def test_a_baseline_of_another_model_is_refused(baseline, calls, tmp_path):
     with pytest.raises(UsageError, match="at least 1"):
         capture_against("random:sliding-tiny", baseline, tmp_path / "pair", turns=0)
     assert calls == []
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"prompt_tokens": 32, "dtype": "bfloat16"}, "other work than the baseline (--prompt-tokens 32, baseline: 16)"),
+        ({"seed": 4}, "(--seed 4, baseline: 3)"),
+        ({"batch_size": 1, "layers": 3}, "(--batch-size 1, baseline: 2; --layers 3, baseline: 2)"),
+        ({"passes": ["profiled"]}, "name clean in --passes"),
+    ],
+)
+def test_a_pair_that_nobody_could_judge_is_refused(baseline, calls, tmp_path, options, named):
+    with pytest.raises(UsageError) as refused:
+        capture_against("random:sliding-tiny", baseline, tmp_path / "pair", **options)
+    assert named in str(refused.value)
+    assert calls == []
+    assert not (tmp_path / "pair").exists()
+
+
+def test_the_same_work_named_again_is_no_other_work(baseline, calls, tmp_path):
+    capture_against("random:sliding-tiny", baseline, tmp_path / "pair", prompt_tokens=16, layers=2, repeat=9)
+    assert len(calls) == 12
+
+
+def test_too_few_turns_are_warned_of_before_they_are_taken(baseline, calls, tmp_path):
+    assert against.LEAST_RUNS == MIN_UNITS
+    arguments = ["random:sliding-tiny", "--against", str(baseline), "--passes", "clean"]
+    few = CliRunner().invoke(command, [*arguments, "--turns", "2", "--out", str(tmp_path / "few")])
+    assert few.exit_code == 0
+    assert few.stderr.startswith("warning: --turns 2 makes 4 runs a side, and `phasescope compare` gives no verdict")
+    assert "--turns 3 is enough" in few.stderr
+    enough = CliRunner().invoke(command, [*arguments, "--out", str(tmp_path / "enough")])
+    assert "warning" not in enough.stderr
 
 
 def test_nothing_of_another_kind_is_replaced(baseline, calls, tmp_path):
