@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -62,11 +63,13 @@ def export(
     store: str | Path = "phases.duckdb",
     *,
     run: str | None = None,
+    source: str | Path | None = None,
     force: bool = False,
     align: Align = "clock",
 ) -> Exported:
     """Write `run` of `store` (an id, the start of one, or a label; None: the one loaded last) as a Perfetto trace.
 
+    source: a bundle or trace that is in no store; it is loaded for this alone, and `store` and `run` are not asked.
     align: `clock` puts each pass where it was on the wall clock (one without stands at the start, and says so);
     `prefill` lets the first prefill of every pass begin at once, so that only times inside a pass mean anything.
     Raises PhasescopeError where there is no such run, nothing to draw, or `out` exists and `force` is not given.
@@ -74,6 +77,8 @@ def export(
     out = Path(out)
     if out.exists() and not force:
         raise PhasescopeError(f"Will not overwrite {out}; give another name, or --force if it may be replaced.")
+    if source is not None:
+        return _export_source(Path(source), out, align)
     con = open_store(Path(store))
     try:
         run_id = find_run(con, run).run_id
@@ -93,6 +98,17 @@ def export(
     finally:
         con.close()
     return Exported(out, run_id, writer.slices_written - notes.num_rows, writer.values_written, left_out)
+
+
+def _export_source(source: Path, out: Path, align: Align) -> Exported:
+    from analyze.load import load
+
+    with tempfile.TemporaryDirectory(prefix="phasescope-") as place:
+        store = Path(place) / "run.duckdb"
+        result = load([source], store)
+        if not result.loaded:
+            raise result.failed[0]
+        return export(out, store, force=True, align=align)
 
 
 def _nothing(con: duckdb.DuckDBPyConnection, run_id: str) -> str:

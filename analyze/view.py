@@ -139,16 +139,9 @@ def timeline_of(
     source: Path | None, place: Path, store: Path, run: str | None = None, align: Align = "clock", raw: bool = False
 ) -> Path:
     """What to show: `source` itself where Perfetto knows it, else a timeline, written into the folder `place`."""
-    if source is not None:
-        if raw or all(found.kind in ("chrome_json", "perfetto") for found in sniff(source)):
-            return source
-        from analyze.load import load
-
-        store, run = place / "run.duckdb", None
-        result = load([source], store)
-        if not result.loaded:
-            raise result.failed[0]
-    return export(place / "timeline.pftrace", store, run=run, align=align).path
+    if source is not None and (raw or all(found.kind in ("chrome_json", "perfetto") for found in sniff(source))):
+        return source
+    return export(place / "timeline.pftrace", store, run=run, source=source, align=align).path
 
 
 class _Server(ThreadingHTTPServer):

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 store_option = click.option(
     "--store",
@@ -32,3 +33,11 @@ align_option = click.option(
     show_default=True,
     help="Passes where they were on the wall clock, or with their first prefills over each other.",
 )
+
+
+def refuse_store_beside(context: click.Context, source: Path | None) -> None:
+    """A SOURCE is no run of a store: --run and --store beside it are a wrong call."""
+    if source is not None and any(
+        context.get_parameter_source(name) is not ParameterSource.DEFAULT for name in ("run", "store")
+    ):
+        raise click.UsageError("SOURCE is shown by itself; leave it away to show a run of a store.")

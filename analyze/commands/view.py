@@ -3,9 +3,8 @@
 from pathlib import Path
 
 import click
-from click.core import ParameterSource
 
-from analyze.commands.options import align_option, store_option
+from analyze.commands.options import align_option, refuse_store_beside, store_option
 
 
 @click.command("view")
@@ -41,10 +40,7 @@ def command(
     """
     from analyze.view import view
 
-    if source is not None and any(
-        context.get_parameter_source(name) is not ParameterSource.DEFAULT for name in ("run", "store")
-    ):
-        raise click.UsageError("SOURCE is shown by itself; leave it away to show a run of a store.")
+    refuse_store_beside(context, source)
     if source is None and raw:
         raise click.UsageError("--raw is for a bundle; name one as SOURCE.")
     view(source, store=store, run=run, align=align, raw=raw, port=port, browser=browser, announce=click.echo)  # type: ignore[arg-type]

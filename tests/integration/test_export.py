@@ -17,6 +17,7 @@ from analyze.export import Exported, export
 from analyze.store import writable_store
 from tests.shared import SHARED, needs_shared
 
+SAMPLE = Path(__file__).parents[2] / "sample_traces" / "smollm2-135m-cpu.zip"
 RUN = "run-1"
 # A wall clock far beyond what a double holds to the nanosecond.
 BEGAN = 1_796_047_188_962_679_187
@@ -274,6 +275,17 @@ def test_the_command(store: Path, tmp_path: Path) -> None:
     assert done.exit_code == 0
     assert done.stdout == f"Wrote {out}: 18 slices and 8 counter values of run {RUN}\n"
     assert "not drawn: 1 phases without begin or end" in done.stderr
+
+
+def test_the_command_takes_a_bundle_that_is_in_no_store(tmp_path: Path) -> None:
+    out, loaded = tmp_path / "t.pftrace", tmp_path / "s.duckdb"
+    done = CliRunner().invoke(command, [str(SAMPLE), "--out", str(out)])
+    assert done.exit_code == 0, done.output
+    phasescope.load([SAMPLE], loaded)
+    assert export(tmp_path / "again.pftrace", loaded).path.read_bytes() == out.read_bytes()
+    both = CliRunner().invoke(command, [str(SAMPLE), "--store", str(loaded), "--perfetto", str(out)])
+    assert both.exit_code == 2
+    assert "SOURCE is shown by itself" in both.stderr
 
 
 @needs_shared

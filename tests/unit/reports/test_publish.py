@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pyarrow.parquet
 import pytest
+from click.testing import CliRunner
 
 from analyze.errors import PhasescopeError
 from analyze.store import writable_store
 from reports import publish as publish_module
+from reports.commands.publish import command
 from reports.publish import publish
 from reports.site import ledger as ledger_module
 from tests.unit.reports.builder import Synthetic, build
@@ -306,3 +308,15 @@ def test_an_empty_store_is_one_sentence(tmp_path):
         publish(tmp_path / "site", store)
     with pytest.raises(PhasescopeError, match="no store there"):
         publish(tmp_path / "site", tmp_path / "nowhere.duckdb")
+
+
+@pytest.mark.parametrize(
+    ("folders", "code"), [(["site"], 0), (["--out", "site"], 0), ([], 2), (["site", "--out", "other"], 2)]
+)
+def test_the_command_takes_the_folder_once_by_either_name(tmp_path, monkeypatch, folders, code):
+    store = build(tmp_path / "s.duckdb", Synthetic(run_id="one", **SMALL))
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(command, [*folders, "--store", str(store)])
+    assert done.exit_code == code, done.output
+    assert (tmp_path / "site" / "index.html").is_file() == (code == 0)
+    assert ("folder once: phasescope publish SITE_DIR" in done.stderr) == (code == 2)
