@@ -16,7 +16,7 @@ from analyze.errors import PhasescopeError
 from analyze.json_repair import repair, repair_quotes
 from analyze.unpacked import unpacked
 
-PIECE_BYTES = 4 << 20
+PIECE_BYTES = 2 << 20
 _SMALL_PIECE = 64 << 10
 _LARGEST_EVENT = 64 << 20
 _LARGEST_REPAIR = 1 << 20
