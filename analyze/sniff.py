@@ -45,7 +45,9 @@ def sniff(path: Path) -> list[Source]:
     if path.is_dir():
         sources = _folder(path)
         if not sources:
-            raise PhasescopeError(f"{path}: no trace and no bundle in this folder")
+            raise PhasescopeError(
+                f"{path}: no trace and no bundle in this folder; name one that `phasescope capture` or a profiler wrote"
+            )
         return sources
     try:
         head = path.open("rb").read(_HEAD)

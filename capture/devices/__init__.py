@@ -28,7 +28,9 @@ def choose_device(word: str = "auto", torch_module: Any = None) -> tuple[Device,
     there = {"mps": MpsDevice.available(torch_module), "cuda": CudaDevice.available(torch_module), "cpu": True}
     if word != "auto" and not there[word]:
         others = ", ".join(kind for kind, available in there.items() if available)
-        raise PhasescopeError(f"This machine has no {word} device that PyTorch can use; it has {others}.")
+        raise PhasescopeError(
+            f"This machine has no {word} device that PyTorch can use; it has {others}: name that, or --device auto."
+        )
     kind = word if word != "auto" else next(kind for kind, available in there.items() if available)
     missing = [each for each in ("mps", "cuda") if not there[each]]
     why = "as asked" if word != "auto" else f"auto; no {' and no '.join(missing)} here" if kind == "cpu" else "auto"

@@ -201,6 +201,14 @@ def test_a_missing_file(tmp_path: Path, run) -> None:
     assert (code, "none.json: no such file" in err) == (1, True)
 
 
+def test_an_empty_folder(tmp_path: Path, run) -> None:
+    (tmp_path / "empty").mkdir()
+    code, _, err = run("load", tmp_path / "empty", "--store", tmp_path / "s.duckdb")
+    assert code == 1
+    assert f"{tmp_path / 'empty'}: no trace and no bundle in this folder; name one that `phasescope capture`" in err
+    assert not (tmp_path / "s.duckdb").exists()
+
+
 def test_one_of_several_fails_and_the_others_are_in(tmp_path: Path, run) -> None:
     good, bad, store = tmp_path / "good.json", tmp_path / "bad.json", tmp_path / "s.duckdb"
     good.write_text(json.dumps(TRACE))

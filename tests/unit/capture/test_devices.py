@@ -156,7 +156,9 @@ def test_auto_prefers_mps_then_cuda_then_cpu_and_says_so():
 
 
 def test_a_device_that_is_not_there_and_one_that_does_not_exist():
-    with pytest.raises(PhasescopeError, match="no mps device that PyTorch can use; it has cpu"):
+    with pytest.raises(
+        PhasescopeError, match="no mps device that PyTorch can use; it has cpu: name that, or --device auto"
+    ):
         choose_device("mps", torch_without_mps())
     with pytest.raises(UsageError, match="There is no device tpu; --device takes auto, mps, cuda, cpu"):
         choose_device("tpu", torch_without_mps())

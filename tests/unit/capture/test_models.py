@@ -39,7 +39,10 @@ def test_words_that_name_a_model(tmp_path: Path):
         ("./missing.gguf", "There is no model at"),
         ("missing.gguf", "There is no model at"),
         ("random:llama-9", "neither a config.json nor a known architecture; known are qwen2.5-1.5b,"),
-        ("{tmp}", "holds no model: it has no config.json"),
+        (
+            "{tmp}",
+            "holds no model: it has no config.json; give a folder that has one, a Hub id, a .gguf file or random:NAME",
+        ),
         ("{tmp}/notes.txt", "is no model: give a Hub id, a folder"),
     ],
 )
@@ -123,6 +126,8 @@ def test_folders_that_hold_something_else_are_told_in_one_sentence(tmp_path: Pat
         with pytest.raises(PhasescopeError, match=f"Could not load the model {name}: ") as caught:
             load(resolve_model(str(tmp_path / name)))
         assert "\n" not in str(caught.value)
+    # the last of these lacks its weights: a file that is not there
+    assert "; check the name and, for a Hub id, the network, or give a local folder" in str(caught.value)
     (tmp_path / "broken.gguf").write_bytes(b"GGUFgarbage")
     with pytest.raises(PhasescopeError, match=r"Could not load the model broken\.gguf"):
         load(resolve_model(str(tmp_path / "broken.gguf")))
