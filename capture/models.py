@@ -44,8 +44,8 @@ def resolve_model(word: str) -> ModelSource:
     if path.is_dir():
         if not (path / "config.json").is_file():
             raise PhasescopeError(
-                f"The folder {word} holds no model: it has no config.json; give a folder that has one, a Hub id, a .gguf "
-                "file or random:NAME."
+                f"The folder {word} holds no model: it has no config.json; give a folder that has one, a Hub id, "
+                "a .gguf file or random:NAME."
             )
         return ModelSource("folder", path.resolve().name, str(path.resolve()), "real")
     if not HUB_ID.fullmatch(word) or word.lower().endswith(".gguf"):
@@ -121,8 +121,8 @@ def load_model(
         what = lines[0] if lines else type(error).__name__
         if isinstance(error, OSError):  # files that are not there or cannot be had
             what = (
-                f"{what.rstrip('.')}; check the name and, for a Hub id, the network, or give a local folder, a .gguf file "
-                "or random:NAME."
+                f"{what.rstrip('.')}; check the name and, for a Hub id, the network, or give a local folder, "
+                "a .gguf file or random:NAME."
             )
         raise PhasescopeError(f"Could not load the model {source.name}: {what}") from error
 
