@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from scipy import stats
 
-from analyze.scaling import DecodeSlope, Exponent, decode_slopes, interval, prefill_exponents
+from analyze.scaling import interval
 from analyze.store import connect, writable_store
 
 PER_TOKEN = 512
@@ -67,31 +67,15 @@ def rows(path: Path, sql: str) -> list[tuple]:
         con.close()
 
 
-def exponents(path: Path) -> list[Exponent]:
-    con = connect(path, read_only=True)
-    try:
-        return prefill_exponents(con)
-    finally:
-        con.close()
-
-
-def slopes(path: Path) -> list[DecodeSlope]:
-    con = connect(path, read_only=True)
-    try:
-        return decode_slopes(con)
-    finally:
-        con.close()
-
-
 def test_a_power_law_gives_its_exponent(tmp_path):
     path = store(tmp_path / "s", [64, 128, 256, 512], batches=(1, 2), prefill_ns=lambda n: 10_000 * n**1.5)
-    first, second = exponents(path)
-    assert (first.batch_size, second.batch_size) == (1, 2)
-    assert first.points == first.lengths == 4
-    assert (first.shortest_tokens, first.longest_tokens) == (64, 512)
-    assert first.exponent == pytest.approx(1.5, abs=1e-5)
-    assert first.low == pytest.approx(1.5, abs=1e-4)
-    assert first.ln_ns_at_one_token == pytest.approx(math.log(10_000), abs=1e-3)
+    fits = "SELECT * EXCLUDE (series, exponent, ln_ns_at_one_token, r_squared, standard_error) FROM scaling_prefill"
+    assert rows(path, f"{fits} ORDER BY batch_size") == [(1, 4, 4, 64, 512), (2, 4, 4, 64, 512)]
+    fit = "SELECT exponent, standard_error, ln_ns_at_one_token FROM scaling_prefill WHERE batch_size = 1"
+    [(exponent, standard_error, at_one_token)] = rows(path, fit)
+    assert exponent == pytest.approx(1.5, abs=1e-5)
+    assert interval(exponent, standard_error, 4) == pytest.approx((1.5, 1.5), abs=1e-4)
+    assert at_one_token == pytest.approx(math.log(10_000), abs=1e-3)
     local = rows(path, "SELECT local_exponent FROM scaling_points WHERE batch_size = 1 ORDER BY prompt_tokens")
     assert [value for (value,) in local] == [None, *[pytest.approx(1.5, abs=1e-4)] * 3]
 
@@ -111,32 +95,36 @@ def test_the_interval_is_that_of_scipys_regression(tmp_path):
         current["calls"] += 1
         return current["value"]
 
-    [found] = exponents(store(path, lengths, prefill_ns=latency))
+    fit = "SELECT points, exponent, standard_error, r_squared FROM scaling_prefill"
+    [(points, exponent, standard_error, r_squared)] = rows(store(path, lengths, prefill_ns=latency), fit)
+    low, high = interval(exponent, standard_error, points)
     want = stats.linregress([math.log(n) for n in lengths], [math.log(round(t)) for t in noisy])
     half = stats.t.ppf(0.975, len(lengths) - 2) * want.stderr
-    assert found.exponent == pytest.approx(want.slope, rel=1e-9)
-    assert found.low == pytest.approx(want.slope - half, rel=1e-9)
-    assert found.high == pytest.approx(want.slope + half, rel=1e-9)
-    assert found.r_squared == pytest.approx(want.rvalue**2, rel=1e-9)
-    assert found.low < 1.2 < found.high
+    assert exponent == pytest.approx(want.slope, rel=1e-9)
+    assert low == pytest.approx(want.slope - half, rel=1e-9)
+    assert high == pytest.approx(want.slope + half, rel=1e-9)
+    assert r_squared == pytest.approx(want.rvalue**2, rel=1e-9)
+    assert low < 1.2 < high
 
 
 def test_two_lengths_give_an_exponent_and_no_interval_and_one_gives_neither(tmp_path):
-    [two] = exponents(store(tmp_path / "two", [64, 128], prefill_ns=lambda n: n * n))
-    assert two.exponent == pytest.approx(2.0)
-    assert (two.low, two.high, two.r_squared) == (None, None, None)
-    [one] = exponents(store(tmp_path / "one", [64, 64]))
-    assert (one.points, one.lengths) == (2, 1)
-    assert (one.exponent, one.low) == (None, None)
-    assert interval(1.0, None, 9) == (None, None)
+    fit = "SELECT points, lengths, exponent, standard_error, r_squared FROM scaling_prefill"
+    two = store(tmp_path / "two", [64, 128], prefill_ns=lambda n: n * n)
+    assert rows(two, fit) == [(2, 2, pytest.approx(2.0), None, None)]
+    assert rows(store(tmp_path / "one", [64, 64]), fit) == [(2, 1, None, None, None)]
+    assert interval(2.0, None, 2) == interval(None, None, 2) == interval(1.0, None, 9) == (None, None)
 
 
 def test_decode_gives_the_cost_of_a_cached_token(tmp_path):
-    [found] = slopes(store(tmp_path / "s", [100, 200, 400]))
-    assert found.ns_per_cached_token == pytest.approx(7.0)
-    assert found.ns_at_empty_cache == pytest.approx(50_000)
-    assert (found.shortest_tokens, found.longest_tokens) == (101.5, 401.5)
-    assert found.low_ns == pytest.approx(7.0, abs=1e-3)
+    path = store(tmp_path / "s", [100, 200, 400])
+    assert rows(path, "SELECT points, contexts, shortest_tokens, longest_tokens FROM scaling_decode") == [
+        (3, 3, 101.5, 401.5)
+    ]
+    fit = "SELECT ns_per_cached_token, standard_error_ns, ns_at_empty_cache FROM scaling_decode"
+    [(slope, standard_error, at_empty_cache)] = rows(path, fit)
+    assert slope == pytest.approx(7.0)
+    assert at_empty_cache == pytest.approx(50_000)
+    assert interval(slope, standard_error, 3) == pytest.approx((7.0, 7.0), abs=1e-3)
 
 
 def test_clean_latencies_only(tmp_path):
