@@ -27,20 +27,21 @@ def build_operators(results: Mapping[str, Result], names: Names) -> Table | None
 
 
 def build_kernels(results: Mapping[str, Result], names: Names) -> Table | None:
-    """Device rows by busy time; None where there are none."""
+    """Device rows by busy time, with the process where several share the device; None where there are none."""
+    shared = any(row["process"] for row in results["kernels"])
     return _pivot(
         results["kernels"],
         names,
         value="busy_ns",
         head="busy time",
         table_id="kernels-table",
-        extra="kind",
+        extra=("kind", "process") if shared else ("kind",),
         caption="Kernels and copies by busy time: the union of their intervals, so overlapping work counts once.",
     )
 
 
 def _pivot(
-    result: Result, names: Names, *, value: str, head: str, table_id: str, caption: str, extra: str | None = None
+    result: Result, names: Names, *, value: str, head: str, table_id: str, caption: str, extra: tuple[str, ...] = ()
 ) -> Table | None:
     if not result:
         return None
@@ -52,21 +53,20 @@ def _pivot(
         phases.append("outside")
     elif "outside" in present:
         note = f"Outside every phase: {fmt.duration(totals['outside'])} more, not shown."
-    merged: dict[tuple[str, str], dict[str, Row]] = {}
+    merged: dict[tuple[str, ...], dict[str, Row]] = {}
     for row in result:
         if row["phase"] not in phases:
             continue
-        merged.setdefault((row["name"], row[extra] if extra else ""), {})[row["phase"]] = row
+        merged.setdefault((row["name"], *(row[key] or "" for key in extra)), {})[row["phase"]] = row
     ordered = sorted(merged.items(), key=lambda item: (-sum(row[value] for row in item[1].values()), item[0]))
     rows = tuple(
         (
-            word(names(name)),
-            *((word(kind),) if extra else ()),
+            *(word(names(text)) for text in what),
             *(cell for phase in phases for cell in _cells(by_phase.get(phase), phase, value, totals[phase])),
         )
-        for (name, kind), by_phase in ordered[:MOST_ROWS]
+        for what, by_phase in ordered[:MOST_ROWS]
     )
-    columns = [Column("name"), *((Column(extra),) if extra else ())]
+    columns = [Column("name"), *(Column(key) for key in extra)]
     for phase in phases:
         group = f"{phase} phases" if phase == "outside" else phase
         columns += [

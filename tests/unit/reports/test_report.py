@@ -16,7 +16,7 @@ from reports.commands.report import command
 from reports.format import THIN
 from reports.queries import Result
 from reports.report import ReportData, render, report
-from reports.sections import audit, claims, glance, quality
+from reports.sections import audit, claims, glance, operators, quality
 from reports.sections.names import Names
 from reports.tables import Table
 from tests.unit.reports.builder import NASTY, Synthetic, build
@@ -191,6 +191,24 @@ def test_a_graph_replay_claims_no_idle(data):
     )
     assert "1 launch in each replay a graph" in built.sentences[0]
     assert "no idle is claimed" in built.sentences[0]
+
+
+def test_rows_of_a_recording_of_the_machine_name_their_processes(tmp_path):
+    store = build(tmp_path / "s.duckdb", Synthetic(run_id="mac", device="cuda", kernels=True, new_tokens=3))
+    with duckdb.connect(str(store)) as con:
+        [(shared,), (own,)] = con.execute("SELECT DISTINCT name FROM kernels ORDER BY name LIMIT 2").fetchall()
+        con.execute("UPDATE kernels SET process = 'WindowServer (420)' WHERE name = ? AND kernel_id % 2 = 0", [shared])
+        con.execute(
+            "UPDATE kernels SET process = 'python (7)' WHERE name IN (?, ?) AND kernel_id % 2 = 1", [shared, own]
+        )
+    with open_store(store) as con:
+        results = collect(con, "mac")
+    table = operators.build_kernels(results, Names())
+    assert [column.head for column in table.columns][:3] == ["name", "kind", "process"]
+    found = {row[0].text: row[2].text for row in table.rows}
+    assert (found[shared], found[own]) == ("WindowServer (420), python (7)", "python (7)")
+    assert set(found.values()) == {"WindowServer (420), python (7)", "python (7)", ""}
+    assert len(table.rows) == len({(row["name"], row["kind"]) for row in results["kernels"]})
 
 
 def test_memory_says_of_which_pass_it_is(data):
