@@ -24,7 +24,8 @@ def write_rows(
     """The last result of `con` in `format_` (table, csv, json, jsonl, markdown, parquet).
 
     Returns the text, or None where it was written to `out` (by a temporary name, then renamed). Parquet needs
-    `out`. A cell of a table wider than `widest` is cut. NaN and infinities become null in JSON, which has none.
+    `out`. A cell of a table wider than `widest` is cut, which its last line says. NaN and infinities become null in
+    JSON, which has none.
     """
     if format_ == "parquet":
         if out is None:
@@ -76,7 +77,8 @@ def _is_number(value: Any) -> bool:
 
 
 def _table(names: list[str], rows: list[tuple[Any, ...]], *, widest: int) -> str:
-    cells = [[_shortened(_cell(v), widest) for v in row] for row in rows]
+    whole = [[" ".join(_cell(v).split()) for v in row] for row in rows]
+    cells = [[_shortened(text, widest) for text in row] for row in whole]
     right = [any(_is_number(row[i]) for row in rows) for i in range(len(names))]
     widths = [max([len(name), *(len(row[i]) for row in cells)]) for i, name in enumerate(names)]
 
@@ -86,12 +88,12 @@ def _table(names: list[str], rows: list[tuple[Any, ...]], *, widest: int) -> str
         ).rstrip()
 
     rule = "  ".join("─" * width for width in widths)
-    count = f"({len(rows)} row{'' if len(rows) == 1 else 's'})"
+    cut = "" if cells == whole else "; … marks text that was cut: --format csv or json shows it all"
+    count = f"({len(rows)} row{'' if len(rows) == 1 else 's'}{cut})"
     return "\n".join([line(names), rule, *(line(row) for row in cells), count]) + "\n"
 
 
 def _shortened(text: str, widest: int) -> str:
-    text = " ".join(text.split())
     return text if len(text) <= widest else text[: widest - 1] + "…"
 
 
