@@ -10,9 +10,6 @@ from analyze.errors import PhasescopeError
 from analyze.lake.layout import Lake, Marker, is_remote
 from analyze.store import SCHEMA_VERSION, create_reference, create_run_tables, create_views
 
-# Small tables come into memory: views number the rows of `phases`. The others stay in their files.
-_IN_FILES = ("ops", "kernels", "spans", "instants", "flows", "counters", "trace_metadata", "device_idle")
-
 
 def open_lake(url: str | Path) -> duckdb.DuckDBPyConnection:
     """A connection on the runs that are complete now; it reaches their files and nothing else, and is locked.
@@ -21,9 +18,10 @@ def open_lake(url: str | Path) -> duckdb.DuckDBPyConnection:
     """
     con = duckdb.connect()
     try:
-        attach_lake(con, url, "memory")
+        create_run_tables(con)
         create_reference(con)
-        create_views(con)
+        create_views(con)  # while the tables are empty: views bind to what they read
+        _put_files(con, url)
         con.execute("SET lock_configuration = true")
     except BaseException:
         con.close()
@@ -33,6 +31,18 @@ def open_lake(url: str | Path) -> duckdb.DuckDBPyConnection:
 
 def attach_lake(con: duckdb.DuckDBPyConnection, url: str | Path, database: str) -> None:
     """Make the lake's tables in an (in-memory) database of the connection, which then reaches nothing else."""
+    before = con.execute("SELECT current_database()").fetchall()[0][0]
+    con.execute(f'USE "{database}"')
+    create_run_tables(con)
+    _put_files(con, url)
+    con.execute(f'USE "{before}"')
+
+
+def _put_files(con: duckdb.DuckDBPyConnection, url: str | Path) -> None:
+    """Put views on the lake's files in the place of the database's empty tables, and close all other ways out.
+
+    No file of a table is opened here, so that opening a lake costs little more than reading its markers.
+    """
     lake = Lake(str(url))
     lake.check()
     if is_remote(lake.url):
@@ -46,16 +56,12 @@ def attach_lake(con: duckdb.DuckDBPyConnection, url: str | Path, database: str) 
         seen.add(marker.source_sha256)
         for table, name in marker.files.items():
             files.setdefault(table, []).append(name)
-    before = con.execute("SELECT current_database()").fetchall()[0][0]
-    con.execute(f'USE "{database}"')
-    create_run_tables(con)
     con.execute("INSERT INTO store_info VALUES ('schema_version', ?)", [SCHEMA_VERSION])
     readable: list[str] = []
     for table, names in sorted(files.items()):
         urls = lake.file_urls(names)
         readable += urls
-        _fill(con, table, urls)
-    con.execute(f'USE "{before}"')
+        _put(con, table, urls)
     allowed = ", ".join(_literal(url) for url in dict.fromkeys(_spellings(lake, readable)))
     con.execute(f"SET allowed_paths = [{allowed}]")
     con.execute("SET enable_external_access = false")
@@ -69,7 +75,7 @@ def _check_version(lake: Lake, marker: Marker) -> None:
         )
 
 
-def _fill(con: duckdb.DuckDBPyConnection, table: str, urls: list[str]) -> None:
+def _put(con: duckdb.DuckDBPyConnection, table: str, urls: list[str]) -> None:
     columns = con.execute(
         "SELECT column_name, comment FROM duckdb_columns() WHERE table_name = ? AND database_name = current_database() "
         "ORDER BY column_index",
@@ -79,9 +85,6 @@ def _fill(con: duckdb.DuckDBPyConnection, table: str, urls: list[str]) -> None:
     # The run stands in the name of the folder, so that a query of one run opens its files only.
     files = ", ".join(map(_literal, urls))
     source = f"read_parquet([{files}], hive_partitioning = true, hive_types = {{'run_id': VARCHAR}})"
-    if table not in _IN_FILES:
-        con.execute(f'INSERT INTO "{table}" BY NAME SELECT {listed} FROM {source}')
-        return
     comment = con.execute("SELECT comment FROM duckdb_tables() WHERE table_name = ?", [table]).fetchall()[0][0]
     con.execute(f'DROP TABLE "{table}"')
     con.execute(f'CREATE VIEW "{table}" AS SELECT {listed} FROM {source}')
