@@ -41,7 +41,7 @@ def attach_lake(con: duckdb.DuckDBPyConnection, url: str | Path, database: str) 
 def _put_files(con: duckdb.DuckDBPyConnection, url: str | Path) -> None:
     """Put views on the lake's files in the place of the database's empty tables, and close all other ways out.
 
-    No file of a table is opened here, so that opening a lake costs little more than reading its markers.
+    Of each table DuckDB opens one file here, for its schema: opening a lake costs little more than reading its markers.
     """
     lake = Lake(str(url))
     lake.check()

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import duckdb
 import pytest
 
 pytest.importorskip("fsspec", reason="extra `cluster` is not installed")
@@ -104,11 +105,11 @@ def test_a_lake_answers_as_a_store(bundles: Path, tmp_path: Path) -> None:
         assert con.execute("SELECT count(*) FROM ops").fetchall() == [(24,)]
 
 
-def test_opening_a_lake_opens_no_table(bundles: Path, tmp_path: Path) -> None:
+def test_opening_a_lake_reads_no_rows(bundles: Path, tmp_path: Path) -> None:
     lake = tmp_path / "lake"
     load_into_lake([few(bundles, tmp_path / "some", 2)], str(lake))
-    for file in lake.glob("claims/*/*.parquet"):
-        file.write_bytes(b"unreadable")
+    *_, last = sorted(lake.glob("claims/*/*.parquet"))
+    last.write_bytes(b"unreadable")
     con = open_store(lake)
     assert con.execute("SELECT count(*) FROM runs").fetchall() == [(2,)]
     assert con.execute("SELECT count(DISTINCT run_id) FROM step_latency").fetchall() == [(2,)]
