@@ -18,11 +18,12 @@ BENCHMARKS: dict[str, tuple[Callable[[Options], list[Row]], str]] = {
     "load": (bench_load.reading, "loading against json.load and msgspec, and its memory"),
     "growth": (bench_load.growth, "1 to 8 times the events"),
     "hta": (bench_hta.hta, "loading against HolisticTraceAnalysis (installs it in an environment of its own)"),
-    "views": (bench_views.views, "every view on a store of ten million operators"),
+    "views": (bench_views.views, "every view and derived table on a store of ten million operators"),
     "startup": (bench_command.startup, "start of the command"),
     "report": (bench_command.report, "the HTML report"),
     "many": (bench_many.many, "a folder of traces with one process and with two"),
     "cluster": (bench_many.cluster, "a folder of traces on one Dask worker and on two"),
+    "lake": (bench_many.opening, "opening a lake of a thousand runs"),
     "capture": (bench_capture.capture, "what the engine and its samples cost a decode step"),
 }
 

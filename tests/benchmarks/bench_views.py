@@ -1,4 +1,4 @@
-"""Every shipped view on a large store: of one run, and of all runs."""
+"""Every shipped view and derived table on a large store: a run that is alone in it, and one of ten."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import duckdb
 
+from analyze import derived
 from analyze.load import load
 from analyze.query import open_store
 from tests.benchmarks.measure import Options, Row, median_s
@@ -38,7 +39,7 @@ def _copies(store: Path, runs: int) -> None:
 
 
 def views(options: Options) -> list[Row]:
-    """Rows of each view for one run of a million operators in a store of ten such runs, and for the whole store."""
+    """All rows of one run of a million operators, alone in its store and among ten such runs."""
     a_run = min(OPERATORS_A_RUN, options.operators)
     # Three of six events of the synthetic trace are host slices.
     trace = gpu_trace(options.folder / f"gpu-ops-{a_run}.json", 2 * a_run)
@@ -57,8 +58,8 @@ def views(options: Options) -> list[Row]:
         operators = con.execute("SELECT count(*) FROM ops").fetchone()[0]  # type: ignore[index]
         (run,) = con.execute("SELECT min(run_id) FROM runs").fetchone()  # type: ignore[misc]
         of_runs = con.execute("SELECT table_name FROM duckdb_columns() WHERE column_name = 'run_id'").fetchall()
-        listed = con.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal ORDER BY 1").fetchall()
-        for (name,) in listed:
+        views_ = con.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()
+        for name in sorted([*derived.TABLES, *(name for (name,) in views_)]):
             which = f"WHERE run_id = '{run}'" if (name,) in of_runs else ""
             took = []
             for _ in range(options.repeats):
