@@ -119,6 +119,14 @@ def test_memory_bound_where_counters_and_shape_agree() -> None:
     assert numbers["counter_samples"] == 64
     assert numbers["memory_counter"] == "GPU 0 Counters HBM BW (%)"
     assert "compute_counter" not in numbers
+    # 8 samples a call, of 1 prefill and 8 decode steps
+    assert store.rows(
+        "SELECT phase, bound, memory_counter_percent, compute_counter_percent, memory_counter, counter_samples "
+        "FROM phase_limiters ORDER BY phase"
+    ) == [
+        ("decode", "memory", 88.0, None, "GPU 0 Counters HBM BW (%)", 64),
+        ("prefill", "compute", 88.0, None, "GPU 0 Counters HBM BW (%)", 8),
+    ]
 
 
 def test_idle_bandwidth_contradicts_memory_bound() -> None:
