@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from math import ceil
 
 import duckdb
@@ -70,14 +71,14 @@ def _timeline(connection: duckdb.DuckDBPyConnection, run_id: str, window: Result
         return {name: empty(name) for name in ("timeline_phases", "timeline_slices", "timeline_density")}
     extent = row["end_ns"] - row["start_ns"]
     where = {"run_id": run_id, **{key: row[key] for key in ("pass", "rank", "start_ns", "end_ns")}}
-    resolution = 0
-    for parts in (16_000, 8_000, 4_000, 2_000, 1_000, 500):
-        if (
-            _count(connection, text("timeline_slices", **where, resolution_ns=resolution, fine_ns=resolution // _FINER))
-            <= SLICES
-        ):
-            break
-        resolution = ceil(extent / parts)
+    resolutions = [0, *(ceil(extent / parts) for parts in (16_000, 8_000, 4_000, 2_000, 1_000, 500))]
+
+    def few_enough(resolution: int) -> bool:
+        sql = text("timeline_slices", **where, resolution_ns=resolution, fine_ns=resolution // _FINER)
+        return _count(connection, sql) <= SLICES
+
+    # The finest that gives few enough: the coarser, the fewer. The last is taken untried.
+    resolution = resolutions[bisect_left(resolutions, True, hi=len(resolutions) - 1, key=few_enough)]
     return {
         "timeline_phases": run(connection, "timeline_phases", **where),
         "timeline_slices": run(
