@@ -17,7 +17,9 @@ import pyarrow.compute as pc
 from analyze.categories import kind_of, span_kind
 from analyze.errors import PhasescopeError
 from analyze.event_columns import EventColumns, FilteredText, Tracks, id_text, raw_text
-from analyze.event_stream import Event, EventStream, Faults
+from analyze.event_decoding import Event
+from analyze.event_stream import EventStream
+from analyze.faults import Faults
 from analyze.timestamps import MISSING, OUT_OF_RANGE, UNREADABLE, nanoseconds
 
 # Farther than this from the other events a time is no time: 52 days. Also what a double holds exactly.

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analyze.event_stream import Event
+from analyze.event_decoding import Event
 from analyze.timestamps import nanoseconds
 
 # Arguments are most of a trace. More of them than this wait on disk until they are inserted.

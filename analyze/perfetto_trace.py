@@ -16,7 +16,7 @@ from analyze.chrome_trace import NormalisedTrace, Slices
 from analyze.engines import Engine
 from analyze.errors import PhasescopeError
 from analyze.event_columns import TextColumn
-from analyze.event_stream import Faults
+from analyze.faults import Faults
 from analyze.store import sql_text
 from analyze.unpacked import unpacked
 
