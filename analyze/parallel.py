@@ -15,16 +15,14 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import duckdb
 
 from analyze.errors import PhasescopeError
+from analyze.grammars import load_grammar
+from analyze.one_run import Loaded, Options, load_group
 from analyze.sniff import Source, sniff
 from analyze.store import scalar, transaction, writable_store
-
-if TYPE_CHECKING:
-    from analyze.load import Loaded, Options
 
 # Peak memory of a load over its raw trace, and beside it, as `python -m tests.benchmarks load growth` measures them.
 _MEMORY_OVER_RAW = 5
@@ -240,9 +238,6 @@ def _work(pipe: Connection, options: Options, threads: int) -> None:
 
 def load_task(task: Task, store: Path, options: Options, threads: int = 1) -> Loaded:
     """Load one task into the new store `store`."""
-    from analyze.grammars import load_grammar
-    from analyze.load import load_group
-
     with writable_store(store) as con:
         con.execute(f"SET threads = {threads}")
         return load_group(con, task.sources(), load_grammar(options.rules), options)

@@ -62,7 +62,8 @@ def command(
         raise click.UsageError("--cluster writes into a lake: name one with --lake.")
     if lake and one_run:
         raise click.UsageError("--one-run goes into a store; load it without --lake.")
-    from analyze.load import Options, load
+    from analyze.load import load
+    from analyze.one_run import Options
 
     def progress(text: str) -> None:
         click.echo(text, err=True)

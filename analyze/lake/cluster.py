@@ -15,7 +15,8 @@ from analyze.errors import PhasescopeError
 from analyze.lake.layout import Lake, Marker
 from analyze.lake.sources import Item, fetch, find_items
 from analyze.lake.write import add_run
-from analyze.load import Loaded, LoadResult, Options
+from analyze.load import LoadResult
+from analyze.one_run import Loaded, Options
 from analyze.parallel import Task, load_task
 from analyze.sniff import sniff
 

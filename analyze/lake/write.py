@@ -13,7 +13,7 @@ from analyze.store import connect, scalar
 
 if TYPE_CHECKING:
     from analyze.lake.sources import Item
-    from analyze.load import Loaded
+    from analyze.one_run import Loaded
 
 
 def add_run(lake: Lake, store: Path, loaded: Loaded, item: Item) -> Marker:

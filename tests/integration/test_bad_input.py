@@ -15,7 +15,8 @@ import duckdb
 import pytest
 
 import phasescope
-from analyze.load import Options, load
+from analyze.load import load
+from analyze.one_run import Options
 from tests.shared import SHARED, needs_shared
 
 TRACE = {"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 2}]}

@@ -8,7 +8,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from analyze.load import LoadResult, Options, load
+from analyze.load import LoadResult, load
+from analyze.one_run import Options
 from analyze.query import open_store
 from tests.shared import SHARED, needs_shared
 

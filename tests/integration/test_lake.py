@@ -20,7 +20,8 @@ from analyze.lake.cluster import load_into_lake, load_item, load_on_cluster
 from analyze.lake.layout import Lake, address, is_lake
 from analyze.lake.sources import find_items
 from analyze.lake.write import add_run
-from analyze.load import Options, load
+from analyze.load import load
+from analyze.one_run import Options
 from analyze.public import PublicStore
 from analyze.query import open_store, query, run_query
 from capture.bundle import BundleWriter, Manifest, Model, PassRecord, Workload, write_then_rename

@@ -9,7 +9,8 @@ import duckdb
 import pytest
 
 from analyze import parallel
-from analyze.load import Loaded, Options, load
+from analyze.load import load
+from analyze.one_run import Loaded, Options
 from analyze.parallel import Task
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from analyze.load import Options, load
+from analyze.load import load
+from analyze.one_run import Options
 from analyze.query import open_store
 from tests.integration.fake_shell import write_fake_shell
 from tests.shared import SHARED, needs_shared
