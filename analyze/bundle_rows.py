@@ -8,11 +8,11 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analyze.chrome_trace import NormalisedTrace
 from analyze.errors import PhasescopeError
 from analyze.instruments.clock import PassClock
 from analyze.kv import expected_bytes
 from analyze.mac_rows import energy_rows, opstats_rows
+from analyze.normalised_trace import NormalisedTrace
 from analyze.sniff import Source
 from capture.bundle import Bundle, PassRecord
 

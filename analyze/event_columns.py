@@ -208,6 +208,11 @@ def id_text(value: Any) -> str:
     return str(value)
 
 
+def track_of(event: Event) -> str:
+    """The event's `process/thread`, as `Tracks.names` writes it."""
+    return f"{id_text(event.pid)}/{id_text(event.tid)}"
+
+
 def raw_text(raws: list[msgspec.Raw]) -> pa.Array:
     """Raw JSON values as an Arrow string column, without an object a row; absent is null."""
     lengths = np.fromiter(map(len, raws), np.int32, len(raws))

@@ -14,11 +14,12 @@ import duckdb
 
 from analyze import attribution, claims, derived, phases
 from analyze.bundle_rows import BundleRows, Recording, bundle_rows
-from analyze.chrome_trace import NormalisedTrace, read_chrome_trace
+from analyze.chrome_trace import read_chrome_trace
 from analyze.engines import Engine, open_engine
 from analyze.errors import GateRefused, PhasescopeError
 from analyze.grammars import Grammar
 from analyze.instruments.insert import insert_instruments
+from analyze.normalised_trace import NormalisedTrace
 from analyze.perfetto_trace import read_perfetto_trace
 from analyze.ranks import rank_notes, ranks_of
 from analyze.sniff import Source

@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analyze.categories import kind_of
-from analyze.chrome_trace import NormalisedTrace, Slices
 from analyze.engines import Engine
 from analyze.errors import PhasescopeError
 from analyze.event_columns import TextColumn
 from analyze.faults import Faults
+from analyze.normalised_trace import NormalisedTrace, Slices
 from analyze.store import sql_text
 from analyze.unpacked import unpacked
 

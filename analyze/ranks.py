@@ -4,7 +4,7 @@ import itertools
 import re
 from collections.abc import Iterator
 
-from analyze.chrome_trace import NormalisedTrace
+from analyze.normalised_trace import NormalisedTrace
 
 
 def ranks_of(traces: list[NormalisedTrace]) -> tuple[list[int], bool]:

@@ -13,6 +13,14 @@ _PLAIN[list(b"0123456789. ")] = True
 MISSING = np.int8(1)
 UNREADABLE = np.int8(2)
 OUT_OF_RANGE = np.int8(3)
+# Why an event with such a time is left out.
+FAULT_REASONS = {
+    int(MISSING): "no_timestamp",
+    int(UNREADABLE): "unreadable_timestamp",
+    int(OUT_OF_RANGE): "timestamp_out_of_range",
+}
+# Farther than this from the other events a time is no time: 52 days. Also what a double holds exactly.
+FARTHEST_NS = 2**52
 
 
 def nanoseconds(raws: Sequence[msgspec.Raw]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int8]]:

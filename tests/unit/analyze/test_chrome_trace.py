@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyze.chrome_trace import NormalisedTrace, read_chrome_trace
+from analyze.chrome_trace import read_chrome_trace
 from analyze.errors import PhasescopeError
 from analyze.lanes import assign_lanes
+from analyze.normalised_trace import NormalisedTrace
 
 
 def normalise(document: object) -> NormalisedTrace:
