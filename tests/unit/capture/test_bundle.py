@@ -213,4 +213,4 @@ def test_bundle_reads_without_torch():
     import sys
 
     code = "import sys, capture.bundle; sys.exit(any(m in sys.modules for m in ('torch', 'transformers')))"
-    assert subprocess.run([sys.executable, "-c", code], cwd=Path(module.__file__).parents[1]).returncode == 0
+    assert subprocess.run([sys.executable, "-c", code], cwd=Path(module.__file__).parents[2]).returncode == 0
