@@ -37,7 +37,9 @@ def find_items(url: str) -> list[Item]:
     except OSError as error:
         raise PhasescopeError(f"{url}: cannot be read ({error})") from error
     if not items:
-        raise PhasescopeError(f"{url}: no trace and no bundle in this folder")
+        raise PhasescopeError(
+            f"{url}: no trace and no bundle in this folder; name one that `phasescope capture` or a profiler wrote"
+        )
     return items
 
 
