@@ -5,6 +5,7 @@ import json
 import os
 import re
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -79,29 +80,64 @@ def load_group(con: duckdb.DuckDBPyConnection, group: list[Source], grammar: Gra
     if group[0].kind == "bundle":
         with open_bundle(group[0].path) as bundle:
             return _load_bundle(con, bundle_rows(bundle), grammar, options)
-    sha256 = _digest(group)
+    return (_load_recording if group[0].kind == "instruments" else _load_traces)(con, group, grammar, options)
+
+
+def _load_traces(con: duckdb.DuckDBPyConnection, group: list[Source], grammar: Grammar, options: Options) -> Loaded:
+    name = _name_of(group)
+    with ThreadPoolExecutor(1, "digest") as pool:  # hashing runs outside Python's lock
+        digest = pool.submit(_digest, group)
+        # A name that the store knows most likely means the same bytes: then nothing is read before that is certain.
+        if scalar(con, "SELECT count(*) FROM runs WHERE source = ?", [name]):
+            digest.result()
+        known = known_run(con, digest.result(), options) if digest.done() else None
+        traces = [] if known else _read_traces(group, options)
+        sha256 = digest.result()
+    known = known or known_run(con, sha256, options)
+    if known:
+        return known
+    run_id, counts = _run_id(name, sha256), _Counts()
+    with transaction(con, name):
+        ranks, guessed = ranks_of(traces)
+        counts.quality += rank_notes(traces, ranks, guessed)
+        for trace, rank in zip(traces, ranks, strict=True):
+            _insert(con, trace, counts, options, run_id=run_id, pass_="trace", rank=rank)
+        _analyse(con, run_id, "trace", grammar)
+        return _finish_foreign(con, run_id, "trace", name, sha256, group, counts, options)
+
+
+def _load_recording(con: duckdb.DuckDBPyConnection, group: list[Source], _: Grammar, options: Options) -> Loaded:
+    name, sha256 = _name_of(group), _digest(group)
     known = known_run(con, sha256, options)
     if known:
         return known
-    name = _name_of(group)
-    stem = re.sub(r"[^\w.]+", "-", _SUFFIXES.sub("", name)).strip("-.")[:40] or "trace"
-    run_id = f"{stem}-{sha256[:8]}"
-    counts = _Counts()
+    run_id, counts = _run_id(name, sha256), _Counts()
     with transaction(con, name):
-        if group[0].kind == "instruments":
-            recording = Recording("metal", group, None, None)
-            _insert_recording(con, recording, run_id, counts, options)
-        else:
-            _insert_ranks(con, group, run_id, counts, grammar, options)
-        run = {
-            "label": options.label, "source": name, "source_kind": group[0].kind, "source_sha256": sha256,
-            "ranks": len(group) if group[0].kind != "instruments" else 1,
-        }  # fmt: skip
-        con.execute(
-            "INSERT INTO passes VALUES (?, ?, 'measured', NULL, NULL)",
-            [run_id, "metal" if group[0].kind == "instruments" else "trace"],
-        )
-        return _finish(con, run_id, run, counts, options)
+        _insert_recording(con, Recording("metal", group, None, None), run_id, counts, options)
+        return _finish_foreign(con, run_id, "metal", name, sha256, group, counts, options)
+
+
+def _run_id(name: str, sha256: str) -> str:
+    stem = re.sub(r"[^\w.]+", "-", _SUFFIXES.sub("", name)).strip("-.")[:40] or "trace"
+    return f"{stem}-{sha256[:8]}"
+
+
+def _finish_foreign(
+    con: duckdb.DuckDBPyConnection,
+    run_id: str,
+    pass_: str,
+    name: str,
+    sha256: str,
+    group: list[Source],
+    counts: _Counts,
+    options: Options,
+) -> Loaded:
+    run = {
+        "label": options.label, "source": name, "source_kind": group[0].kind, "source_sha256": sha256,
+        "ranks": len(group) if pass_ == "trace" else 1,
+    }  # fmt: skip
+    con.execute("INSERT INTO passes VALUES (?, ?, 'measured', NULL, NULL)", [run_id, pass_])
+    return _finish(con, run_id, run, counts, options)
 
 
 def _load_bundle(con: duckdb.DuckDBPyConnection, rows: BundleRows, grammar: Grammar, options: Options) -> Loaded:
@@ -142,14 +178,7 @@ def _name_of(group: list[Source]) -> str:
     return folders.pop().name if len(folders) == 1 else f"{group[0].name} and {len(group) - 1} more"
 
 
-def _insert_ranks(
-    con: duckdb.DuckDBPyConnection,
-    group: list[Source],
-    run_id: str,
-    counts: _Counts,
-    grammar: Grammar,
-    options: Options,
-) -> None:
+def _read_traces(group: list[Source], options: Options) -> list[NormalisedTrace]:
     traces = []
     for source in group:
         with source.open() as stream:
@@ -161,11 +190,7 @@ def _insert_ranks(
                 f"{trace.faults.first[reason]}); is it a Chrome or Perfetto trace? export it again"
             )
         traces.append(trace)
-    ranks, guessed = ranks_of(traces)
-    counts.quality += rank_notes(traces, ranks, guessed)
-    for trace, rank in zip(traces, ranks, strict=True):
-        _insert(con, trace, counts, options, run_id=run_id, pass_="trace", rank=rank)
-    _analyse(con, run_id, "trace", grammar)
+    return traces
 
 
 def _read(kind: str, stream: BinaryIO, name: str, options: Options) -> NormalisedTrace:

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from analyze.chrome_trace import NormalisedTrace, Slices
 from analyze.engines import Engine
 from analyze.errors import PhasescopeError
 from analyze.lanes import assign_lanes, sessions
 from analyze.nesting import Nesting, nest, self_time
+from analyze.normalised_trace import NormalisedTrace, Slices
 from analyze.store import scalar, sql_text
 
 # A thread may carry slices of several layers; each layer gets lanes of its own.
@@ -92,9 +92,10 @@ def _nested(trace: NormalisedTrace, open_: OpenEngine) -> tuple[Nesting, Engine]
         trace.notes.append(
             ("overlapping_slices", displaced, "slices that partly overlap another of their thread, kept on extra lanes")
         )
-    share = len(order) * 51 // (50 * _SESSIONS_AT_ONCE)  # a little more, or the last cut leaves a crumb
-    most = min(max(share, _LEAST_SLICES_A_SESSION), _MOST_SLICES_A_SESSION)
-    parts = sessions(group[order], slices.start_ns[order], slices.dur_ns[order], most)
+    # As many for each core, and each a little larger than its share, or the last cut leaves a crumb.
+    sessions_a_core = max(1, -(-len(order) // (_SESSIONS_AT_ONCE * _MOST_SLICES_A_SESSION)))
+    share = len(order) * 51 // (50 * _SESSIONS_AT_ONCE * sessions_a_core)
+    parts = sessions(group[order], slices.start_ns[order], slices.dur_ns[order], max(share, _LEAST_SLICES_A_SESSION))
     whole = Nesting(np.full(len(order), -1, np.int64), np.zeros(len(order), np.int32))
 
     def nest_part(part: tuple[int, int]) -> Engine:

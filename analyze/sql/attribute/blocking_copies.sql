@@ -14,6 +14,8 @@ WHERE run_id = $run_id AND pass = $pass AND role = 'copy'
                 ) AS busy_until_ns
             FROM kernels
             WHERE run_id = $run_id AND pass = $pass
+                -- without a copy there is nothing to put in order
+                AND EXISTS (FROM ops WHERE run_id = $run_id AND pass = $pass AND role = 'copy')
         ) k ON k.launch_op_id = o.op_id
         WHERE o.run_id = $run_id AND o.pass = $pass AND o.role = 'copy'
             AND k.end_ns <= o.start_ns + o.dur_ns
