@@ -80,64 +80,34 @@ def load_group(con: duckdb.DuckDBPyConnection, group: list[Source], grammar: Gra
     if group[0].kind == "bundle":
         with open_bundle(group[0].path) as bundle:
             return _load_bundle(con, bundle_rows(bundle), grammar, options)
-    return (_load_recording if group[0].kind == "instruments" else _load_traces)(con, group, grammar, options)
-
-
-def _load_traces(con: duckdb.DuckDBPyConnection, group: list[Source], grammar: Grammar, options: Options) -> Loaded:
-    name = _name_of(group)
+    name, is_recording = _name_of(group), group[0].kind == "instruments"
     with ThreadPoolExecutor(1, "digest") as pool:  # hashing runs outside Python's lock
         digest = pool.submit(_digest, group)
         # A name that the store knows most likely means the same bytes: then nothing is read before that is certain.
-        if scalar(con, "SELECT count(*) FROM runs WHERE source = ?", [name]):
-            digest.result()
-        known = known_run(con, digest.result(), options) if digest.done() else None
-        traces = [] if known else _read_traces(group, options)
+        if is_recording or scalar(con, "SELECT count(*) FROM runs WHERE source = ?", [name]):
+            known = known_run(con, digest.result(), options)
+            if known:
+                return known
+        traces = [] if is_recording else _read_traces(group, options)
         sha256 = digest.result()
-    known = known or known_run(con, sha256, options)
-    if known:
-        return known
-    run_id, counts = _run_id(name, sha256), _Counts()
-    with transaction(con, name):
-        ranks, guessed = ranks_of(traces)
-        counts.quality += rank_notes(traces, ranks, guessed)
-        for trace, rank in zip(traces, ranks, strict=True):
-            _insert(con, trace, counts, options, run_id=run_id, pass_="trace", rank=rank)
-        _analyse(con, run_id, "trace", grammar)
-        return _finish_foreign(con, run_id, "trace", name, sha256, group, counts, options)
-
-
-def _load_recording(con: duckdb.DuckDBPyConnection, group: list[Source], _: Grammar, options: Options) -> Loaded:
-    name, sha256 = _name_of(group), _digest(group)
     known = known_run(con, sha256, options)
     if known:
         return known
-    run_id, counts = _run_id(name, sha256), _Counts()
-    with transaction(con, name):
-        _insert_recording(con, Recording("metal", group, None, None), run_id, counts, options)
-        return _finish_foreign(con, run_id, "metal", name, sha256, group, counts, options)
-
-
-def _run_id(name: str, sha256: str) -> str:
     stem = re.sub(r"[^\w.]+", "-", _SUFFIXES.sub("", name)).strip("-.")[:40] or "trace"
-    return f"{stem}-{sha256[:8]}"
-
-
-def _finish_foreign(
-    con: duckdb.DuckDBPyConnection,
-    run_id: str,
-    pass_: str,
-    name: str,
-    sha256: str,
-    group: list[Source],
-    counts: _Counts,
-    options: Options,
-) -> Loaded:
-    run = {
-        "label": options.label, "source": name, "source_kind": group[0].kind, "source_sha256": sha256,
-        "ranks": len(group) if pass_ == "trace" else 1,
-    }  # fmt: skip
-    con.execute("INSERT INTO passes VALUES (?, ?, 'measured', NULL, NULL)", [run_id, pass_])
-    return _finish(con, run_id, run, counts, options)
+    run_id, pass_ = f"{stem}-{sha256[:8]}", "metal" if is_recording else "trace"
+    counts = _Counts()
+    with transaction(con, name):
+        if is_recording:
+            _insert_recording(con, Recording(pass_, group, None, None), run_id, counts, options)
+        else:
+            _insert_ranks(con, traces, run_id, counts, options)
+            _analyse(con, run_id, pass_, grammar)
+        run = {
+            "label": options.label, "source": name, "source_kind": group[0].kind, "source_sha256": sha256,
+            "ranks": 1 if is_recording else len(group),
+        }  # fmt: skip
+        con.execute("INSERT INTO passes VALUES (?, ?, 'measured', NULL, NULL)", [run_id, pass_])
+        return _finish(con, run_id, run, counts, options)
 
 
 def _load_bundle(con: duckdb.DuckDBPyConnection, rows: BundleRows, grammar: Grammar, options: Options) -> Loaded:
@@ -191,6 +161,15 @@ def _read_traces(group: list[Source], options: Options) -> list[NormalisedTrace]
             )
         traces.append(trace)
     return traces
+
+
+def _insert_ranks(
+    con: duckdb.DuckDBPyConnection, traces: list[NormalisedTrace], run_id: str, counts: _Counts, options: Options
+) -> None:
+    ranks, guessed = ranks_of(traces)
+    counts.quality += rank_notes(traces, ranks, guessed)
+    for trace, rank in zip(traces, ranks, strict=True):
+        _insert(con, trace, counts, options, run_id=run_id, pass_="trace", rank=rank)
 
 
 def _read(kind: str, stream: BinaryIO, name: str, options: Options) -> NormalisedTrace:
