@@ -23,6 +23,7 @@ PLAIN = (
     "peak_memory",
     "breakdown",
     "time_budget",
+    "device_busy",
     "roofline",
     "roofline_terms",
     "idle_causes",

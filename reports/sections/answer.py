@@ -40,7 +40,7 @@ def build(results: Mapping[str, Result]) -> Answer:
     parts = [*_latency(results), *_composition(results)]
     if why:
         parts += [Part("" if parts[-1].text.endswith(" ") else " "), Part(why, True)]
-    used = ("run", "generation", "latency", "process_cpu", "breakdown", "time_budget", "timeline_window")
+    used = ("run", "generation", "latency", "process_cpu", "breakdown", "time_budget", "device_busy", "timeline_window")
     return Answer(tuple(parts), tuple(results[name] for name in used if results[name]), why)
 
 
@@ -117,14 +117,17 @@ def _composition(results: Mapping[str, Result]) -> list[Part]:
     rows = [row for row in results["breakdown"] if row["pass"] == main_pass(results)]
     by_phase = {row["phase"]: row for row in rows}
     row = by_phase.get("decode") or (rows[0] if rows else None)
-    if row is None:
-        return [Part("What that time is made of is not known: no pass recorded operators.")]
+    busy = _busy(results, row["pass"] if row else results["timeline_window"].one().get("pass"))
+    if row is None or not (row["operators_ns"] or row["waiting_ns"] or row["device_busy_ns"]):
+        why = "no pass recorded operators" if row is None else "no operator lies inside it"
+        if busy:
+            return [*busy, Part(f". What the host did in that time is not known: {why}.")]
+        return [Part(f"What that time is made of is not known: {why}.")]
     what = "a decode step" if row["phase"] == "decode" else f"a {row['phase']} call"
     if row["phase"] == "unknown":
-        what = "it"
+        mean = f" (the mean of {fmt.count(row['calls'])} marked steps)" if row["calls"] > 1 else ""
+        what = f"{fmt.duration(row['wall_ns'])} on the host{mean}"
     parts: list[Part] = []
-    if not (row["operators_ns"] or row["waiting_ns"] or row["device_busy_ns"]):
-        return [Part("What that time is made of is not known: no operator lies inside it.")]
     device_bound = row["device_busy_ns"] is not None and row["device_busy_ns"] > row["wall_ns"]
     if device_bound:
         parts += [Part("The "), Part("device", tone="device"), Part(" works ")]
@@ -134,15 +137,42 @@ def _composition(results: Mapping[str, Result]) -> list[Part]:
         parts += _of_host(row, what, results)
     if row["device_busy_ns"] and row["device_idle_ns"] is not None:
         extent = row["device_busy_ns"] + row["device_idle_ns"]
-        busy = fmt.percent(row["device_busy_ns"] / extent, 2)
+        share = fmt.percent(row["device_busy_ns"] / extent, 2)
         if abs(extent - row["wall_ns"]) <= 0.01 * row["wall_ns"]:
-            parts += [Part("The "), Part("device", tone="device"), Part(" is busy "), Part(busy, True)]
-            parts.append(Part(f" of {what if what != 'it' else 'that time'}."))
+            parts += [Part("The "), Part("device", tone="device"), Part(" is busy "), Part(share, True)]
+            parts.append(Part(f" of {what}."))
         else:  # a loop that runs ahead of its device: the work for a step is not inside the step
             parts += [Part("The "), Part("device", tone="device"), Part(f"'s work for {what} spans ")]
-            parts += [Part(fmt.duration(extent), True), Part(", busy "), Part(busy, True), Part(" of that.")]
-    elif row["device_busy_ns"] is not None:
-        parts.append(Part("How much of it the device is idle is not established."))
+            parts += [Part(fmt.duration(extent), True), Part(", busy "), Part(share, True), Part(" of that.")]
+    elif busy:
+        parts += [*busy, Part("; how much of the rest it waits for the host is not established.")]
+    return parts
+
+
+def _busy(results: Mapping[str, Result], of_pass: str | None) -> list[Part]:
+    """How long the device works in the whole of a pass, which is known where attribution and idle time are not."""
+    row = next((row for row in results["device_busy"] if row["pass"] == of_pass), None)
+    ns = None if row is None else row["busy_ns"] or row["all_busy_ns"]
+    if row is None or not ns:
+        return []
+    window = results["timeline_window"].one()
+    span = fmt.duration(row["whole_ns"])
+    shown = not results["generation"].one()["generations"] and window["end_ns"] is not None
+    these = shown and fmt.duration(window["end_ns"] - window["start_ns"]) == span
+    several = row["devices"] > 1
+    parts = [Part("Each of the " if several else "The "), Part("device", tone="device")]
+    parts[1:] = [Part(f"{fmt.count(row['devices'])} "), Part("devices", tone="device")] if several else parts[1:]
+    parts += [Part(" is busy "), Part(fmt.duration(ns), True)]
+    parts.append(Part(f" of {'these' if these else 'the'} {span}, {fmt.percent(ns / row['whole_ns'], 2)}"))
+    mean = ", the mean of them" if several else ""
+    if not row["busy_ns"]:
+        parts.append(Part(f", with the work of every process of the machine (union of the rows{mean})"))
+    elif row["all_busy_ns"] > row["busy_ns"]:
+        parts.append(Part(", with the work of the recorded process, "))
+        parts += [Part(fmt.duration(row["all_busy_ns"]), True), Part(" with that of every process")]
+        parts.append(Part(f" (union of the rows{mean})"))
+    else:
+        parts.append(Part(f" (union of its rows in the whole pass{mean})"))
     return parts
 
 

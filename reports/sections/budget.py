@@ -24,6 +24,7 @@ _PARTS = {
     "not established": "unknown",
 }
 _DEVICE_PARTS = (("device_busy_ns", "device busy", "device"), ("device_idle_ns", "device idle", "idle"))
+_NO_WORK = "no device work recorded"  # idle, unless the trace lost rows or they lie outside the call
 _NOTHING_DONE = {"between operators", "device idle", "not established"}
 _CAUSES = {
     "host": "the host had not launched yet",
@@ -89,13 +90,13 @@ def build(results: Mapping[str, Result]) -> Budget | None:
     bars = []
     for row in (row for row in results["breakdown"] if row["pass"] == chosen):
         split = [part for part in results["time_budget"] if (part["pass"], part["phase"]) == (chosen, row["phase"])]
-        bars += [bar for bar in (_host_bar(row, split), _device_bar(row)) if bar]
+        bars += [bar for bar in (_host_bar(row, split), _device_bar(row, results)) if bar]
     if not bars or chosen is None:
         return None
     return Budget(
         bars=tuple(bars),
         legend=_legend(bars),
-        table=_table(bars, (results["time_budget"], results["breakdown"])),
+        table=_table(bars, (results["time_budget"], results["breakdown"], results["device_busy"])),
         causes=_causes(results, chosen),
         encode_time=results["run"].one()["device"] == "mps" and chosen == "profiled",
         pass_name=chosen,
@@ -116,9 +117,15 @@ def _host_bar(row: Row, split: list[Row]) -> Bar | None:
     return Bar(row["phase"], "host", fmt.duration(whole), fmt.plural(split[0]["calls"], "call"), tuple(segments))
 
 
-def _device_bar(row: Row) -> Bar | None:
+def _device_bar(row: Row, results: Mapping[str, Result]) -> Bar | None:
     values = [(label, tone, row[key]) for key, label, tone in _DEVICE_PARTS]
-    if any(ns is None for _, _, ns in values) or not row["device_busy_ns"]:
+    if row["phase"] == "unknown" and row["device_idle_ns"] is None:
+        # All of a trace as one call: what the device did meanwhile needs no attribution.
+        busy = next((found["call_busy_ns"] for found in results["device_busy"] if found["pass"] == row["pass"]), None)
+        if not busy:
+            return None
+        values = [("device busy", "device", busy), (_NO_WORK, "unknown", row["wall_ns"] - busy)]
+    elif any(ns is None for _, _, ns in values) or not row["device_busy_ns"]:
         return None
     whole = sum(ns for _, _, ns in values)
     segments = tuple(Segment(label, tone, ns, ns / whole) for label, tone, ns in values)
@@ -146,7 +153,7 @@ def _table(bars: list[Bar], sql: tuple[Result, ...]) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for side in ("host", "device"):
         found = {bar.phase: bar for bar in bars if bar.side == side}
-        order = [*_PARTS, "waiting for the device", *(label for _, label, _ in _DEVICE_PARTS)]
+        order = [*_PARTS, "waiting for the device", *(label for _, label, _ in _DEVICE_PARTS), _NO_WORK]
         labels = {segment.label for bar in found.values() for segment in bar.segments}
         for label in sorted(labels, key=order.index):
             cells = [word(label), word(side)]
