@@ -112,7 +112,7 @@ class _Normaliser:
         # Where one ends as the next begins only the order in the file tells them apart.
         for phases in _ORDERED:
             if any(ph in groups for ph in phases):
-                self.others[phases] += [e for e in events if e.ph in phases]
+                self.others[phases] += [e for e in events if e.ph and e.ph in phases]
 
     def _add_slices(self, events: list[Event], dur_ns: list[int] | None = None) -> None:
         self.slices.add(events)

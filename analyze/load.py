@@ -62,6 +62,8 @@ def load(
                 result.failed.extend(loaded.failures)
             except PhasescopeError as error:
                 result.failed.append(error)
+            except OSError as error:  # it was there a moment ago
+                result.failed.append(PhasescopeError(f"{', '.join(task.names)}: cannot be read ({error})"))
     return result
 
 

@@ -314,3 +314,22 @@ def test_k29_annotations_are_not_work(tmp_path: Path) -> None:
 
 def test_k33_rank_is_zero(tmp_path: Path) -> None:
     assert Case("k33_no_rank.json", tmp_path).rows("SELECT DISTINCT rank FROM kernels") == [(0,)]
+
+
+def test_slices_nested_deeper_than_trace_processor_follows(tmp_path: Path) -> None:
+    levels = 600
+    deep = [
+        {"ph": "X", "name": f"f{n}", "cat": "cpu_op", "pid": 1, "tid": 1, "ts": n, "dur": 2 * (levels - n) + 5}
+        for n in range(levels)
+    ]
+    after = {"ph": "X", "name": "after", "cat": "cpu_op", "pid": 1, "tid": 1, "ts": 5000, "dur": 1}
+    trace, store = tmp_path / "t.json", tmp_path / "s.duckdb"
+    trace.write_text(json.dumps([*deep, after]))
+    assert load([trace], store).failed == []
+    con = duckdb.connect(str(store), read_only=True)
+    got = con.execute(
+        "SELECT max(depth), count(*) FILTER (parent_id IS NULL), sum(self_ns), max(dur_ns), "
+        "count(*) FILTER (depth = 1 + (SELECT p.depth FROM ops p WHERE p.op_id = o.parent_id)) FROM ops o"
+    ).fetchall()
+    con.close()
+    assert got == [(599, 2, 1_206_000, 1_205_000, 599)]

@@ -19,5 +19,5 @@ WHERE run_id = $run_id AND pass = $pass AND role = 'copy'
         ) k ON k.launch_op_id = o.op_id
         WHERE o.run_id = $run_id AND o.pass = $pass AND o.role = 'copy'
             AND k.end_ns <= o.start_ns + o.dur_ns
-            AND 2 * (least(k.busy_until_ns, k.start_ns) - o.start_ns) > o.dur_ns
+            AND k.busy_until_ns IS NOT NULL AND 2 * (least(k.busy_until_ns, k.start_ns) - o.start_ns) > o.dur_ns
     )

@@ -2,7 +2,7 @@
 INSERT INTO phase_breakdown
 WITH host AS (
     SELECT
-        o.phase_no, o.role, o.depth, o.start_ns, o.thread_id = p.thread_id OR p.thread_id IS NULL AS on_thread,
+        o.phase_no, o.role, o.start_ns, o.thread_id = p.thread_id OR p.thread_id IS NULL AS on_thread,
         least(o.end_ns, p.end_ns) AS end_ns
     FROM run_host o
     JOIN run_phases p USING (phase_no)
@@ -12,18 +12,14 @@ counted AS (
     SELECT
         phase_no,
         count(*) FILTER (role = 'operator') AS operators,
-        count(*) FILTER (role = 'launch') AS launches,
-        -- A phase may begin inside an operator. No slice of the phase is then nested less deeply in others of the
-        -- phase than one at the depth of its first, so that deeper ones add nothing.
-        arg_min(depth, start_ns) FILTER (on_thread) AS top_depth
+        count(*) FILTER (role = 'launch') AS launches
     FROM host
     GROUP BY phase_no
 ),
 host_added AS (
     SELECT phase_no, false AS sync, end_ns - greatest(start_ns, coalesce(max(end_ns) OVER earlier, start_ns)) AS added_ns
     FROM host
-    JOIN counted USING (phase_no)
-    WHERE on_thread AND depth <= top_depth
+    WHERE on_thread
     WINDOW earlier AS (PARTITION BY phase_no ORDER BY start_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
     UNION ALL
     SELECT phase_no, true, end_ns - greatest(start_ns, coalesce(max(end_ns) OVER earlier, start_ns))

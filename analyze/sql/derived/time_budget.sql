@@ -1,7 +1,7 @@
 -- Wall time of each phase, split without remainder by what the phase's own thread was in at each instant.
 -- One sweep over the thread: sums of +code at begins and -code at ends say, between two neighbouring instants, which phase is
--- open, whether any operator is, the kind of the outermost operator that has one, and the runtime call inside it. Within each
--- of these the intervals do not overlap (what starts before an earlier one ends is left out), so a sum is one code.
+-- open, whether any operator is, the kind of the outermost operator that has one, and the runtime call inside it. Intervals of
+-- one sort do not overlap (each counts from where the earlier ones have ended), so a sum is one code.
 INSERT INTO time_budget
 WITH open_phases AS (
     SELECT
@@ -25,11 +25,12 @@ host AS (
     JOIN lanes l USING (rank_no, thread_id)
     WHERE o.dur_ns > 0 AND o.start_ns < l.last_ns AND o.end_ns > l.first_ns
 ),
+-- What is outermost of its sort from where on: from its begin, or from the end of what it overlaps in part; not at all inside another.
 outermost AS (
     SELECT
-        lane, start_ns, end_ns, is_top,
-        if(start_ns >= coalesce(max(if(kind IS NOT NULL, end_ns, NULL)) OVER earlier, start_ns), kind, NULL) AS kind,
-        if(start_ns >= coalesce(max(if(call IS NOT NULL, end_ns, NULL)) OVER earlier, start_ns), call, NULL) AS call
+        *,
+        greatest(start_ns, coalesce(max(if(kind IS NOT NULL, end_ns, NULL)) OVER earlier, start_ns)) AS kind_from_ns,
+        greatest(start_ns, coalesce(max(if(call IS NOT NULL, end_ns, NULL)) OVER earlier, start_ns)) AS call_from_ns
     FROM host
     WINDOW earlier AS (
         PARTITION BY lane ORDER BY start_ns, end_ns DESC, depth ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
@@ -48,9 +49,19 @@ intervals AS (
         0::SMALLINT AS device
     FROM open_phases
     UNION ALL
-    SELECT lane, start_ns, end_ns, 0, is_top::SMALLINT, coalesce(kind, 0), coalesce(call, 0), 0
+    SELECT
+        lane, start_ns, end_ns, 0, is_top::SMALLINT,
+        if(kind_from_ns = start_ns, coalesce(kind, 0), 0), if(call_from_ns = start_ns, coalesce(call, 0), 0), 0
     FROM outermost
-    WHERE is_top OR kind IS NOT NULL OR call IS NOT NULL
+    WHERE is_top OR (kind IS NOT NULL AND kind_from_ns = start_ns) OR (call IS NOT NULL AND call_from_ns = start_ns)
+    UNION ALL
+    SELECT lane, kind_from_ns, end_ns, 0, 0, kind, 0, 0
+    FROM outermost
+    WHERE kind IS NOT NULL AND kind_from_ns > start_ns AND kind_from_ns < end_ns
+    UNION ALL
+    SELECT lane, call_from_ns, end_ns, 0, 0, 0, call, 0
+    FROM outermost
+    WHERE call IS NOT NULL AND call_from_ns > start_ns AND call_from_ns < end_ns
     UNION ALL
     SELECT l.lane, w.start_ns, w.end_ns, 0, 0, 0, 0, 1
     FROM work w JOIN lanes l USING (rank_no)

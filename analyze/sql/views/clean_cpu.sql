@@ -3,7 +3,7 @@ CREATE VIEW clean_cpu AS
 WITH repeats AS (
     SELECT run_id, phase, repeat, 100.0 * sum(cpu_ns) / sum(dur_ns) AS cpu_percent
     FROM phases
-    WHERE pass = 'clean' AND phase IN ('prefill', 'decode') AND dur_ns > 0
+    WHERE pass = 'clean' AND phase IN ('prefill', 'decode') AND dur_ns > 0 AND cpu_ns IS NOT NULL
     GROUP BY run_id, phase, repeat
 )
 SELECT

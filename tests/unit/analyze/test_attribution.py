@@ -62,6 +62,14 @@ def test_a_copy_on_an_idle_device_is_a_copy(store: Store) -> None:
     assert store.rows("SELECT role FROM ops ORDER BY op_id") == [("launch",), ("copy",)]
 
 
+def test_a_first_copy_waits_for_nothing(store: Store) -> None:
+    store.call("cudaMemcpyAsync", 100, 450, correlation=2)
+    store.kernel(525, 10, correlation=2, kind="memcpy")
+    store.kernel(10, 500, device="1")
+    store.analyse()
+    assert store.rows("SELECT role FROM ops") == [("copy",)]
+
+
 def test_work_belongs_to_the_phase_in_which_it_starts(store: Store) -> None:
     store.mark("step[EXTEND bs=1 toks=9]", 100, 100)
     store.mark("step[DECODE bs=1]", 200, 100)

@@ -107,6 +107,19 @@ def test_every_exclusion_has_its_reason(event: dict[str, object], reason: str) -
     assert len(trace.slices) == 3
 
 
+@pytest.mark.parametrize("ordered", ["B", "b"])
+def test_no_phase_is_no_end_of_anything(ordered: str) -> None:
+    """An empty ph is in every set of letters that is written as text."""
+    trace = normalise(
+        [
+            {"ph": "X", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 5},
+            {"ph": "", "name": "x", "ts": 2},
+            {"ph": ordered, "name": "b", "cat": "q", "id": "1", "pid": 1, "tid": 1, "ts": 10},
+        ]
+    )
+    assert (trace.raw_events, trace.faults.excluded) == (3, {"unknown_ph": 1})
+
+
 def test_begin_and_end_become_slices() -> None:
     marks = [("B", "outer", 0), ("B", "inner", 1), ("E", "inner", 3), ("E", "", 9), ("B", "open", 20)]
     trace = normalise([{"ph": ph, "name": name, "pid": 1, "tid": 1, "ts": ts} for ph, name, ts in marks])

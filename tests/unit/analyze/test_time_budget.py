@@ -116,8 +116,7 @@ def test_slices_that_overlap_on_their_thread_still_sum_up() -> None:
     store.phase("decode", 1, 0, 30, thread_id=1)
     operator(store, "aten::linear", 0, 10)
     operator(store, "aten::linear", 5, 15)  # begins inside, ends after: on a lane of its own
-    assert sum(parts(store).values()) == 30
-    assert parts(store) == {"linear": 10, "other": 10, "between operators": 10}
+    assert parts(store) == {"linear": 20, "between operators": 10}
 
 
 def test_time_in_which_the_device_waits() -> None:
@@ -128,6 +127,30 @@ def test_time_in_which_the_device_waits() -> None:
     store.kernel(25, 50, 1, launch_op_id=launch, attributed_by="correlation", **DECODE)
     assert parts(store) == {"between operators": 40, "launch": 10, "synchronisation": 50}
     assert idle(store) == {"between operators": 15, "launch": 10, "synchronisation": 25}
+
+
+def test_operators_that_overlap_in_part_lose_no_time() -> None:
+    """On extra lanes of a thread: what lies behind an earlier one is still of its kind."""
+    store = Answers()
+    store.phase("decode", 1, 0, 200, thread_id=1)
+    for start in range(0, 90, 9):
+        operator(store, "aten::linear", start, 10)  # 0..91 without a gap
+    operator(store, "aten::add", 100, 50)
+    operator(store, "aten::linear", 90, 20)  # up to 110: 19 more
+    store.call("cudaLaunchKernel", 140, 8, role="launch", **DECODE)
+    store.call("cudaMemcpyAsync", 145, 10, role="copy", **DECODE)
+    assert parts(store) == {
+        "linear": 110, "elementwise": 30, "launch": 8, "copy": 7, "between operators": 45,
+    }  # fmt: skip
+
+
+def test_many_names_are_ruled_once_each() -> None:
+    store = Answers()
+    store.phase("decode", 1, 0, 5000, thread_id=1)
+    for number in range(500):
+        operator(store, f"mine::op{number}", 10 * number, 5)
+    operator(store, "aten::linear", 5, 5)
+    assert parts(store) == {"other": 2500, "linear": 5, "between operators": 2495}
 
 
 def test_no_idle_inside_a_graph() -> None:
