@@ -18,7 +18,7 @@ PLAIN = (
     "passes",
     "generation",
     "latency",
-    "process_cpu",
+    "clean_trust",
     "profiler_cost",
     "peak_memory",
     "breakdown",

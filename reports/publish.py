@@ -49,6 +49,10 @@ class Study:
     row: queries.Row
 
     @property
+    def about(self) -> str:
+        return scaling.about(self.row)
+
+    @property
     def page(self) -> str:
         return f"scaling/{sha256(self.row['series'].encode()).hexdigest()[:10]}.html"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import exp, log
 
@@ -49,6 +49,7 @@ class Scaling:
     subtitle: str
     random_weights: bool
     runs: int
+    disturbed: str | None
     batches: tuple[tuple[int, str], ...]
     prefill: Part
     decode: Part | None
@@ -78,12 +79,12 @@ def build(series: Row, results: dict[str, Result]) -> Scaling:
     """Build it from a row of `series_of` and the results that `collect` answers."""
     points = results["points"].rows
     batches = sorted({row["batch_size"] for row in points})
-    facts = (series["device_name"] or series["device"], series["dtype"], series["attention"], series["cache"])
     return Scaling(
         title=series["model"],
-        subtitle=" · ".join(str(fact) for fact in facts if fact),
+        subtitle=about(series),
         random_weights=series["weights"] == "random",
         runs=len(points),
+        disturbed=_disturbed(points),
         batches=tuple((size, glyph_of(batches, size)) for size in batches),
         prefill=_prefill(results, batches),
         decode=_decode(results, batches),
@@ -91,6 +92,33 @@ def build(series: Row, results: dict[str, Result]) -> Scaling:
         kv_verdicts=_verdicts(results["kv"].one()),
         headroom=_headroom(results["headroom"]),
         points=_points(results["points"]),
+    )
+
+
+def about(series: Row) -> str:
+    """What is the same in all runs of a series, in words."""
+    counted = [
+        fmt.plural(series[name], word)
+        for name, word in (("cpu_threads", "CPU thread"), ("warmup", "warm-up"))
+        if series[name] is not None
+    ]
+    facts = (series["device_name"] or series["device"], series["dtype"], series["attention"], series["cache"], *counted)
+    return " · ".join(str(fact) for fact in facts if fact)
+
+
+def _disturbed(points: Sequence[Row]) -> str | None:
+    """The mark of the report, for the runs that carry it there."""
+    why: dict[str, list[str]] = {}
+    for row in points:
+        if row["disturbed"]:
+            why.setdefault(row["disturbed"], []).append(row["run_id"])
+    if not why:
+        return None
+    told = "; ".join(f"{reason}: {', '.join(run_ids)}" for reason, run_ids in why.items())
+    several = sum(map(len, why.values()))
+    return (
+        f"Do not quote the times of {fmt.plural(several, 'run')} of {fmt.count(len(points))}, nor lines through them"
+        f" ({told})."
     )
 
 
@@ -331,7 +359,7 @@ def _points(result: Result) -> Table:
             Column("run"), Column("batch", numeric=True), Column("prompt", "tokens", numeric=True),
             Column("new", "tokens", numeric=True), Column("prefill", "ms", numeric=True),
             Column("prefill", "tokens/s", numeric=True), Column("decode step", "ms", numeric=True),
-            Column("decode", "tokens/s", numeric=True),
+            Column("decode", "tokens/s", numeric=True), Column("times"),
         ),
         rows=tuple(
             (
@@ -343,6 +371,7 @@ def _points(result: Result) -> Table:
                 number(row["prefill_tokens_per_s"], fmt.significant(row["prefill_tokens_per_s"])),
                 number(row["decode_ns"], fmt.milliseconds(row["decode_ns"])),
                 number(row["decode_tokens_per_s"], fmt.significant(row["decode_tokens_per_s"])),
+                word(f"do not quote: {row['disturbed']}" if row["disturbed"] else None),
             )
             for row in result
         ),

@@ -9,8 +9,6 @@ from reports import format as fmt
 from reports.queries import Result, Row
 from reports.sections.budget import KINDS, main_pass
 
-_MOST_SPREAD = 2.0  # p95 over p5 of the clean decode steps; more says that something disturbed them
-
 
 @dataclass(frozen=True)
 class Part:
@@ -40,22 +38,21 @@ def build(results: Mapping[str, Result]) -> Answer:
     parts = [*_latency(results), *_composition(results)]
     if why:
         parts += [Part("" if parts[-1].text.endswith(" ") else " "), Part(why, True)]
-    used = ("run", "generation", "latency", "process_cpu", "breakdown", "time_budget", "device_busy", "timeline_window")
+    used = ("run", "generation", "latency", "clean_trust", "breakdown", "time_budget", "device_busy", "timeline_window")
     return Answer(tuple(parts), tuple(results[name] for name in used if results[name]), why)
 
 
 def _disturbed(results: Mapping[str, Result]) -> str | None:
     """Other work on the machine, by the rule of `phasescope compare`, or decode steps that are far from alike."""
-    for row in results["process_cpu"]:
-        if row["busy_elsewhere"]:
-            had = fmt.percent(row["cpu_percent"] / 100, 2)
-            return (
-                f"The machine was busy while this was measured (in {row['phase']} the process got {had} of one"
-                " core): do not quote these times."
-            )
-    decode = next((row for row in results["latency"] if row["phase"] == "decode"), None)
-    if decode and decode["p95_ns"] > _MOST_SPREAD * decode["p5_ns"]:
-        span = f"{fmt.duration(decode['p5_ns'])} to {fmt.duration(decode['p95_ns'])}"
+    row = results["clean_trust"].one()
+    if row["disturbed"] == "busy machine":
+        had = fmt.percent(row["busy_cpu_percent"] / 100, 2)
+        return (
+            f"The machine was busy while this was measured (in {row['busy_phase']} the process got {had} of one core):"
+            " do not quote these times."
+        )
+    if row["disturbed"]:
+        span = f"{fmt.duration(row['decode_p5_ns'])} to {fmt.duration(row['decode_p95_ns'])}"
         return (
             f"The decode steps are far from alike ({span}, p5 to p95), as on a busy machine: do not quote these times."
         )
@@ -140,7 +137,7 @@ def _composition(results: Mapping[str, Result]) -> list[Part]:
         share = fmt.percent(row["device_busy_ns"] / extent, 2)
         if abs(extent - row["wall_ns"]) <= 0.01 * row["wall_ns"]:
             parts += [Part("The "), Part("device", tone="device"), Part(" is busy "), Part(share, True)]
-            parts.append(Part(f" of {what}."))
+            parts.append(Part(f" of {what if row['phase'] != 'unknown' else 'that time'}."))
         else:  # a loop that runs ahead of its device: the work for a step is not inside the step
             parts += [Part("The "), Part("device", tone="device"), Part(f"'s work for {what} spans ")]
             parts += [Part(fmt.duration(extent), True), Part(", busy "), Part(share, True), Part(" of that.")]

@@ -16,7 +16,8 @@ from reports.page import page
 from reports.sections.names import Names
 from reports.site.runs import SiteRun
 
-_PART = ("dtype", "attention", "cache", "logits", "device", "device_name")
+_PART = ("dtype", "attention", "cache", "logits", "device", "device_name", "cpu_threads", "warmup")
+_COUNTED = {"cpu_threads": "CPU threads ", "warmup": "warm-up "}  # a bare number says nothing
 _MOST_OTHERS = 5  # configurations that the newest run of a configuration is compared with
 
 
@@ -62,7 +63,11 @@ def _differing(a: SiteRun, b: SiteRun) -> list[str]:
 
 
 def _difference(a: SiteRun, b: SiteRun) -> str:
-    return ", ".join(f"{a.row[name]} → {b.row[name]}" for name in _differing(a, b) if a.row[name] and b.row[name])
+    return ", ".join(
+        f"{_COUNTED.get(name, '')}{a.row[name]} → {b.row[name]}"
+        for name in _differing(a, b)
+        if a.row[name] is not None and b.row[name] is not None
+    )
 
 
 def render(connection: duckdb.DuckDBPyConnection, pair: Pair) -> str:

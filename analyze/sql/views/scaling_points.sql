@@ -13,16 +13,21 @@ decode AS (
     WHERE phase = 'decode'
     GROUP BY run_id
 ),
+threads AS (
+    SELECT run_id, CAST(detail ->> '$.cpu_threads' AS BIGINT) AS cpu_threads FROM passes WHERE pass = 'clean'
+),
 point AS (
     SELECT
         -- What has to be the same for two runs to stand on one line: everything but the lengths and the batch.
         concat_ws(
             ' · ', r.model, CASE r.weights WHEN 'random' THEN 'random weights' END, coalesce(r.device_name, r.device),
             r.device, r.dtype, r.attention, r.cache, 'logits ' || r.logits, r.os, 'torch ' || r.torch_version,
-            'transformers ' || r.transformers_version
+            'transformers ' || r.transformers_version, 'CPU threads ' || t.cpu_threads, nullif(r.ranks, 1) || ' ranks',
+            'warm-up ' || (r.manifest ->> '$.workload.warmup')
         ) AS series,
         r.run_id, r.model, r.weights, r.device, r.device_name, r.dtype, r.attention, r.cache, r.logits, r.batch_size,
-        r.prompt_tokens, r.new_tokens,
+        r.prompt_tokens, r.new_tokens, t.cpu_threads,
+        CAST(r.manifest ->> '$.workload.warmup' AS BIGINT) AS warmup, q.disturbed,
         p.repeats,
         p.median_ns AS prefill_ns, p.p5_ns AS prefill_p5_ns, p.p95_ns AS prefill_p95_ns,
         1e9 * r.batch_size * r.prompt_tokens / nullif(p.median_ns, 0) AS prefill_tokens_per_s,
@@ -31,6 +36,8 @@ point AS (
     FROM runs r
     JOIN prefill p USING (run_id)
     LEFT JOIN decode d USING (run_id)
+    LEFT JOIN threads t USING (run_id)
+    LEFT JOIN clean_trust q USING (run_id)
     WHERE r.model IS NOT NULL AND r.prompt_tokens IS NOT NULL AND r.batch_size IS NOT NULL
 ),
 neighbours AS (
@@ -49,7 +56,7 @@ SELECT
     END AS local_exponent
 FROM neighbours;
 COMMENT ON VIEW scaling_points IS 'Runs with a clean pass as points of a scaling study. Runs of one series differ in nothing but lengths and batch.';
-COMMENT ON COLUMN scaling_points.series IS 'Model, device, dtype, attention, cache, logits and software: what is the same along a line.';
+COMMENT ON COLUMN scaling_points.series IS 'Model, device, dtype, attention, cache, logits, CPU threads, ranks, warm-up and software: what is the same along a line.';
 COMMENT ON COLUMN scaling_points.run_id IS 'Run.';
 COMMENT ON COLUMN scaling_points.model IS 'Model.';
 COMMENT ON COLUMN scaling_points.weights IS 'real or random.';
@@ -62,6 +69,9 @@ COMMENT ON COLUMN scaling_points.logits IS 'all or last.';
 COMMENT ON COLUMN scaling_points.batch_size IS 'Sequences at once.';
 COMMENT ON COLUMN scaling_points.prompt_tokens IS 'Prompt tokens of each sequence.';
 COMMENT ON COLUMN scaling_points.new_tokens IS 'New tokens of each sequence.';
+COMMENT ON COLUMN scaling_points.cpu_threads IS 'Threads that PyTorch computed with in the clean pass; NULL where the bundle does not tell.';
+COMMENT ON COLUMN scaling_points.warmup IS 'Generations before the measured ones.';
+COMMENT ON COLUMN scaling_points.disturbed IS 'Why the times are not to be quoted (clean_trust); NULL where they may be.';
 COMMENT ON COLUMN scaling_points.repeats IS 'Measured repeats of prefill.';
 COMMENT ON COLUMN scaling_points.prefill_ns IS 'Median wall time of prefill, clean pass.';
 COMMENT ON COLUMN scaling_points.prefill_p5_ns IS '5th percentile over the repeats.';

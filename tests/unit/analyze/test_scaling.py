@@ -189,3 +189,34 @@ def test_longest_context_from_headroom(tmp_path):
 def test_no_longest_context_without_its_numbers(tmp_path, options, want):
     path = store(tmp_path / "s", [8], **options)
     assert rows(path, "SELECT headroom_bytes, longest_context_tokens FROM scaling_headroom") == [want]
+
+
+def test_runs_of_other_threads_or_warm_up_are_of_another_series(tmp_path):
+    path = store(tmp_path / "s", [64, 128, 256])
+    with writable_store(path) as con:
+        con.execute("INSERT INTO passes (run_id, pass, status, detail) SELECT run_id, 'clean', 'measured', "
+                    "json_object('cpu_threads', if(prompt_tokens = 256, 8, 2)) FROM runs")  # fmt: skip
+        con.execute("""UPDATE runs SET manifest = '{"workload": {"warmup": 1}}'""")
+    seen = "SELECT series, count(*), max(cpu_threads) FROM scaling_points GROUP BY series ORDER BY 2 DESC"
+    (first, *told), (second, *other) = rows(path, seen)
+    assert (told, other) == ([2, 2], [1, 8])
+    assert first.endswith("CPU threads 2 · warm-up 1")
+    assert second.endswith("CPU threads 8 · warm-up 1")
+    with writable_store(path) as con:
+        con.execute("""UPDATE runs SET manifest = '{"workload": {"warmup": 0}}' WHERE prompt_tokens = 64""")
+    assert len(rows(path, seen)) == 3
+
+
+def test_disturbed_runs_carry_the_mark_of_the_report(tmp_path):
+    path = store(tmp_path / "s", [64, 128, 256], device="cpu")
+    with writable_store(path) as con:
+        con.execute("UPDATE phases SET cpu_ns = dur_ns")
+        con.execute("UPDATE phases SET cpu_ns = dur_ns // 2 WHERE run_id = 'b1-p64-0' AND phase = 'decode'")
+        con.execute(
+            "UPDATE phases SET dur_ns = 3 * dur_ns, cpu_ns = 3 * cpu_ns WHERE run_id = 'b1-p128-1' AND step = 2"
+        )
+    assert rows(path, "SELECT run_id, disturbed FROM scaling_points ORDER BY prompt_tokens") == [
+        ("b1-p64-0", "busy machine"),
+        ("b1-p128-1", "decode steps far from alike"),
+        ("b1-p256-2", None),
+    ]

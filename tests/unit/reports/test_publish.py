@@ -320,3 +320,19 @@ def test_the_command_takes_the_folder_once_by_either_name(tmp_path, monkeypatch,
     assert done.exit_code == code, done.output
     assert (tmp_path / "site" / "index.html").is_file() == (code == 0)
     assert ("folder once: phasescope publish SITE_DIR" in done.stderr) == (code == 2)
+
+
+def test_the_index_marks_runs_whose_times_are_not_to_be_quoted(tmp_path):
+    path = site_store(tmp_path / "s.duckdb", histories=1)
+    with writable_store(path) as con:
+        con.execute("UPDATE phases SET cpu_ns = dur_ns // 2 WHERE pass = 'clean' AND run_id = ?", [run_name(20)])
+    publish(tmp_path / "site", path)
+    index = json.loads((tmp_path / "site/data/index.json").read_text())
+    marked = {run["run_id"]: run["disturbed"] for run in index["runs"]}
+    assert marked == {run_name(0): None, run_name(20): "busy machine", run_name(21): None, run_name(25): None}
+    text = (tmp_path / "site/index.html").read_text()
+    assert text.count('<strong class="mark" title="busy machine">do not quote these times</strong>') == 1
+    assert "do not quote the times of 1</strong>" in text
+    [study] = [study for study in index["scaling"] if study["attention"] == "sdpa"]
+    assert study["disturbed"] == 1
+    assert "Do not quote the times of 1 run of 2" in (tmp_path / "site" / study["page"]).read_text()

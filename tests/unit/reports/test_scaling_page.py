@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from analyze.query import open_store
+from analyze.store import writable_store
 from reports import scaling
 from reports.page import page
 from tests.unit.analyze.test_scaling import store
@@ -62,3 +63,17 @@ def test_the_page_renders(tmp_path, device):
     text = page("site_scaling.html", built.figures(), scaling=built, page_title="t")
     assert text.count('class="chart"') == 3
     assert "random weights" in text
+
+
+def test_disturbed_runs_are_marked(tmp_path):
+    path = store(tmp_path / "s", [64, 128, 256], device="cpu")
+    assert study(path).disturbed is None
+    with writable_store(path) as con:
+        con.execute("UPDATE phases SET cpu_ns = if(run_id = 'b1-p128-1', dur_ns // 2, dur_ns)")
+    built = study(path)
+    assert built.disturbed == (
+        "Do not quote the times of 1 run of 3, nor lines through them (busy machine: b1-p128-1)."
+    )
+    assert [row[-1].text for row in built.points.rows] == ["\u2013", "do not quote: busy machine", "\u2013"]
+    text = page("site_scaling.html", built.figures(), scaling=built, page_title="t")
+    assert text.count("Do not quote the times of 1 run of 3") == 1
