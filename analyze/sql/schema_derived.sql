@@ -49,12 +49,12 @@ CREATE TABLE device_idle (
     run_id VARCHAR NOT NULL, pass VARCHAR NOT NULL, rank INTEGER NOT NULL, device VARCHAR, phase VARCHAR, step INTEGER,
     start_ns BIGINT, dur_ns BIGINT, cause VARCHAR
 );
-COMMENT ON TABLE device_idle IS 'Stretches inside a phase in which a device runs no kernel, with the cause where the trace shows it. Rows with cause copy are not idle: the copy engine works. Sums of the others are phase_breakdown.device_idle_ns (one device a rank).';
+COMMENT ON TABLE device_idle IS 'Stretches inside a phase in which a device runs no kernel, with the cause where the trace shows it. Rows with cause copy are not idle: the copy engine works. Sums of the others are phase_breakdown.device_idle_ns (one device a rank, extents that do not overlap).';
 COMMENT ON COLUMN device_idle.run_id IS 'Run.';
 COMMENT ON COLUMN device_idle.pass IS 'Pass.';
 COMMENT ON COLUMN device_idle.rank IS 'Rank.';
 COMMENT ON COLUMN device_idle.device IS 'Device within the rank.';
-COMMENT ON COLUMN device_idle.phase IS 'Phase of the row that ends the gap, or of the copy; NULL outside every phase.';
+COMMENT ON COLUMN device_idle.phase IS 'Phase in whose extent the gap lies (of several the one whose row ends it), or of the copy; NULL outside every phase.';
 COMMENT ON COLUMN device_idle.step IS 'Step of that phase.';
 COMMENT ON COLUMN device_idle.start_ns IS 'Begin, from the beginning of the pass.';
 COMMENT ON COLUMN device_idle.dur_ns IS 'Duration.';

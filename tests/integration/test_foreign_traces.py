@@ -333,3 +333,61 @@ def test_slices_nested_deeper_than_trace_processor_follows(tmp_path: Path) -> No
     ).fetchall()
     con.close()
     assert got == [(599, 2, 1_206_000, 1_205_000, 599)]
+
+
+def _slice(name: str, cat: str, tid: int, ts: float, dur: float, pid: int = 1, **args: object) -> dict[str, object]:
+    return {"ph": "X", "name": name, "cat": cat, "pid": pid, "tid": tid, "ts": ts, "dur": dur, "args": args}
+
+
+def _launched(
+    number: int, call_us: float, work_us: float, dur_us: float, *, tid: int = 1, stream: int = 7
+) -> list[dict]:
+    return [
+        _slice("cudaLaunchKernel", "cuda_runtime", tid, call_us, 5, correlation=number),
+        _slice("k", "kernel", stream, work_us, dur_us, pid=0, correlation=number, device=0, stream=stream),
+    ]
+
+
+def _idle(tmp_path: Path, events: list[dict]) -> tuple[list[tuple], list[tuple], list[tuple]]:
+    """Idle time of each phase by phase_breakdown, by the sum of device_idle, and by time_budget."""
+    trace, store = tmp_path / "t.json", tmp_path / "s.duckdb"
+    trace.write_text(json.dumps({"traceEvents": events}))
+    assert load([trace], store).failed == []
+    con = duckdb.connect(str(store), read_only=True)
+    answers = [
+        con.execute(f"SELECT phase, sum({column})::BIGINT FROM {table} GROUP BY phase ORDER BY phase").fetchall()
+        for table, column in (
+            ("phase_breakdown", "device_idle_ns"), ("device_idle", "if(cause = 'copy', 0, dur_ns)"),
+            ("time_budget", "device_idle_ns"),
+        )
+    ]  # fmt: skip
+    assert con.execute("SELECT count(*) FROM device_idle WHERE dur_ns <= 0").fetchall() == [(0,)]
+    con.close()
+    return answers[0], answers[1], answers[2]
+
+
+def test_idle_where_a_row_begins_before_its_phase(tmp_path: Path) -> None:
+    events = []
+    for step, mark in enumerate(("inference.prefill", "inference.decode_step")):
+        at = 10_000 * step
+        events.append(_slice(mark, "user_annotation", 1, at, 9000))
+        for n in range(100):
+            work = at - 500 if step == 1 and n == 0 else at + 20 + 80 * n
+            events += _launched(100 * step + n + 1, at + 10 + 80 * n, work, 50)
+    breakdown, rows, budget = _idle(tmp_path, events)
+    assert breakdown == rows == budget == [("decode", 4_050_000), ("prefill", 4_000_000)]
+
+
+def test_idle_between_rows_of_other_phases(tmp_path: Path) -> None:
+    """A row of no phase runs in the middle, the last row of prefill in decode: what is idle goes by the extent."""
+    events = [
+        _slice("inference.prefill", "user_annotation", 1, 0, 1000),
+        _slice("inference.decode_step", "user_annotation", 1, 1000, 1000),
+        _slice("k3", "kernel", 8, 500, 50, pid=0, correlation=999, device=0, stream=8),
+    ]  # fmt: skip
+    spilled = [_launched(1, 10, 100, 50), _launched(2, 20, 1100, 50), _launched(3, 1010, 1300, 50)]
+    # enough short rows at home that the loop counts as synchronised
+    home = [_launched(1000 + n, 30 + n / 10, 160 + n / 10, 0.05) for n in range(400)]
+    breakdown, rows, budget = _idle(tmp_path, [*events, *(e for group in (*spilled, *home) for e in group)])
+    busy_home = 400 * 50
+    assert breakdown == rows == budget == [("decode", 900_000), ("prefill", 900_000 - busy_home)]

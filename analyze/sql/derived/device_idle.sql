@@ -1,7 +1,6 @@
 -- Gaps between device work inside a phase, split by what the trace shows of the reason; and copies that run alone.
--- A gap lies between the end of all earlier work of its device and the next row; it belongs to the phase of that
--- row, and begins no earlier than that phase's extent. In a synchronised loop the stretch from the last row to
--- the end of the phase is a gap too.
+-- A gap lies between the end of all earlier work of its device and the next row, cut where the extent of a phase begins or
+-- ends. It belongs to the phase of that row if it lies in its extent, else to the phase in whose extent it lies.
 INSERT INTO device_idle
 WITH extent AS (
     SELECT p.phase_no, p.rank_no, e.start_ns, e.end_ns, e.synchronised, e.established
@@ -13,27 +12,34 @@ queues AS (SELECT DISTINCT queue, rank_no, device FROM run_device),
 work AS (
     SELECT queue, rank_no, phase_no, start_ns, end_ns, launch_op_id, true AS is_row FROM run_device WHERE own
     UNION ALL
-    SELECT q.queue, e.rank_no, e.phase_no, e.end_ns, e.end_ns, NULL, false
-    FROM extent e JOIN queues q USING (rank_no)
-    WHERE e.synchronised
+    SELECT q.queue, e.rank_no, NULL, e.edge_ns, e.edge_ns, NULL, false
+    FROM (SELECT rank_no, unnest([start_ns, end_ns]) AS edge_ns FROM extent) e
+    JOIN queues q USING (rank_no)
+    WHERE e.edge_ns IS NOT NULL
 ),
 before AS (
     SELECT
         *,
-        max(end_ns) OVER (PARTITION BY queue ORDER BY start_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS busy_until_ns
+        max(end_ns) OVER (
+            PARTITION BY queue ORDER BY start_ns, is_row DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS busy_until_ns
     FROM work
 ),
+pieces AS (SELECT *, busy_until_ns AS gap_start_ns, start_ns AS gap_end_ns FROM before WHERE busy_until_ns < start_ns),
 gaps AS (
     SELECT
-        b.queue, b.rank_no, b.phase_no,
-        greatest(b.busy_until_ns, e.start_ns) AS gap_start_ns, -- greatest passes over NULL
-        b.start_ns AS gap_end_ns,
+        g.queue, g.rank_no, coalesce(own.phase_no, around.phase_no) AS phase_no, g.gap_start_ns, g.gap_end_ns,
         o.start_ns AS launched_ns,
-        coalesce(e.established, false) AND (o.op_id IS NOT NULL OR NOT b.is_row) AS established
-    FROM before b
-    LEFT JOIN extent e USING (phase_no)
-    LEFT JOIN run_host o ON o.op_id = b.launch_op_id
-    WHERE coalesce(b.busy_until_ns, e.start_ns) < b.start_ns
+        coalesce(own.established, around.established, false) AND (o.op_id IS NOT NULL OR NOT g.is_row) AS established
+    FROM pieces g
+    LEFT JOIN extent own
+        ON own.phase_no = g.phase_no AND own.start_ns <= g.gap_start_ns AND own.end_ns >= g.gap_end_ns
+    ASOF LEFT JOIN (FROM extent WHERE start_ns IS NOT NULL) latest
+        ON latest.rank_no = g.rank_no AND latest.start_ns <= g.gap_start_ns
+    LEFT JOIN extent around ON around.phase_no = latest.phase_no AND around.end_ns >= g.gap_end_ns
+    LEFT JOIN run_host o ON o.op_id = g.launch_op_id
+    -- Between the phases nothing is asked of the device; what is outside all of them is said where a row says so.
+    WHERE own.phase_no IS NOT NULL OR around.phase_no IS NOT NULL OR (g.is_row AND g.phase_no IS NULL)
 ),
 -- Each gap before and after the launch of the row that ends it.
 parts AS (

@@ -56,27 +56,26 @@ extent AS (
     JOIN run_phases p USING (pass, rank, repeat, phase, step)
     WHERE e.run_id = $run_id
 ),
--- Gaps in which no device of the rank works: between its rows in order, the ends of synchronised phases among them as
--- rows of no length. A gap belongs to the phase of the row that ends it, from the begin of that phase's extent.
-edges AS (
-    SELECT rank_no, phase_no, start_ns, end_ns FROM run_device WHERE own
-    UNION ALL
-    SELECT rank_no, phase_no, end_ns, end_ns FROM extent WHERE synchronised
-),
-gaps AS (
-    SELECT
-        phase_no, start_ns,
-        max(end_ns) OVER (PARTITION BY rank_no ORDER BY start_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS busy_until_ns
-    FROM edges
+-- Stretches in which any device of the rank works: what each row adds to those before it; and how much came before.
+busy AS (
+    SELECT rank_no, start_ns, end_ns, sum(end_ns - start_ns) OVER (PARTITION BY rank_no ORDER BY start_ns) - (end_ns - start_ns) AS before_ns
+    FROM (
+        SELECT rank_no, greatest(start_ns, coalesce(max(end_ns) OVER earlier, start_ns)) AS start_ns, end_ns
+        FROM run_device
+        WHERE own
+        WINDOW earlier AS (PARTITION BY rank_no ORDER BY start_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+    )
+    WHERE end_ns > start_ns
 ),
 idle AS (
     SELECT
-        phase_no,
-        sum(greatest(0, g.start_ns - greatest(e.start_ns, coalesce(g.busy_until_ns, e.start_ns))))::BIGINT AS device_idle_ns
-    FROM gaps g
-    JOIN extent e USING (phase_no)
+        e.phase_no,
+        (e.end_ns - e.start_ns - coalesce(l.before_ns + least(l.end_ns, e.end_ns) - l.start_ns, 0)
+            + coalesce(f.before_ns + least(f.end_ns, e.start_ns) - f.start_ns, 0))::BIGINT AS device_idle_ns
+    FROM extent e
+    ASOF LEFT JOIN busy f ON f.rank_no = e.rank_no AND f.start_ns <= e.start_ns
+    ASOF LEFT JOIN busy l ON l.rank_no = e.rank_no AND l.start_ns <= e.end_ns
     WHERE e.established
-    GROUP BY phase_no
 )
 SELECT
     $run_id, p.pass, p.rank, p.repeat, p.phase, p.step,
