@@ -62,9 +62,14 @@ def load(
                 result.failed.extend(loaded.failures)
             except PhasescopeError as error:
                 result.failed.append(error)
-            except OSError as error:  # it was there a moment ago
-                result.failed.append(PhasescopeError(f"{', '.join(task.names)}: cannot be read ({error})"))
+            except OSError as error:
+                result.failed.append(_vanished(task, error))
     return result
+
+
+def _vanished(task: parallel.Task, error: OSError) -> PhasescopeError:
+    """It was there when the sources were looked for."""
+    return PhasescopeError(f"{', '.join(task.names)}: cannot be read ({error})")
 
 
 def _watched(source: Source, progress: Progress) -> Source:
@@ -118,6 +123,9 @@ def _load_by_processes(
             known = known_run(con, source_sha256(group), options)
         except PhasescopeError as error:
             outcomes[i] = error
+            continue
+        except OSError as error:
+            outcomes[i] = _vanished(tasks[i], error)
             continue
         if known:
             outcomes[i] = known

@@ -8,6 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from analyze import load as load_module
 from analyze import parallel
 from analyze.load import load
 from analyze.one_run import Loaded, Options
@@ -95,3 +96,23 @@ def test_memory_bounds_how_many_run_at_once(tmp_path: Path) -> None:
     assert not pool.takes(large)
     pool.workers = running * 2
     assert not pool.takes(small)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_source_that_vanishes_meanwhile_costs_no_other(
+    tmp_path: Path, jobs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [tmp_path / f"t{n}.json" for n in range(3)]
+    for n, path in enumerate(paths):
+        trace(path, n)
+    found = load_module.find_groups
+
+    def and_then_one_goes(*args: object, **kwargs: object) -> object:
+        groups = found(*args, **kwargs)  # type: ignore[arg-type]
+        paths[1].unlink()
+        return groups
+
+    monkeypatch.setattr(load_module, "find_groups", and_then_one_goes)
+    result = load(paths, tmp_path / "s.duckdb", jobs=jobs)
+    assert [run.source for run in result.loaded] == ["t0.json", "t2.json"]
+    assert [str(error).split(" (", 1)[0] for error in result.failed] == ["t1.json: cannot be read"]
