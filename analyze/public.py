@@ -28,7 +28,7 @@ _NOBODY = {
     "root", "user", "admin", "runner", "ubuntu", "nobody", "localhost", "host", "home", "python", "model", "build",
 }  # fmt: skip
 # Tables that are there for all runs: pages about several runs are made of them.
-_SMALL = ("runs", "passes", "phases", "samples", "kv_expected", "quality", "claims")
+_SMALL = ("runs", "passes", "phases", "samples", "kv_expected", "quality", "claims", "trace_metadata")
 # Of what a trace says of itself only these keys, which views read and which name nobody.
 _METADATA = "regexp_matches(t.key, '^(cuda|hip|cupti|roctracer|rocprofiler|nccl)[a-z_]*_version$|^deviceProperties$')"
 _WITHHELD = "(withheld)"

@@ -1,17 +1,23 @@
 """What a report says first of real traces and recordings of other tools."""
 
+import json
 from pathlib import Path
 
 import pytest
 
+from analyze.listing import runs
 from analyze.load import load
 from analyze.query import open_store
 from reports.collect import collect
 from reports.format import THIN
+from reports.publish import publish
 from reports.report import ReportData
 from tests.shared import SHARED, needs_shared
 
 pytestmark = needs_shared
+
+
+GPU = "NVIDIA H100 80GB HBM3"
 
 
 def report_of(source: Path, store: Path) -> ReportData:
@@ -22,9 +28,13 @@ def report_of(source: Path, store: Path) -> ReportData:
 
 
 @pytest.fixture(scope="module")
-def h100(tmp_path_factory: pytest.TempPathFactory) -> ReportData:
-    trace = SHARED / "traces" / "kineto" / "h100-qwen1.5-0.5b.json.gz"
-    return report_of(trace, tmp_path_factory.mktemp("h100") / "s.duckdb")
+def h100_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("h100") / "s.duckdb"
+
+
+@pytest.fixture(scope="module")
+def h100(h100_store: Path) -> ReportData:
+    return report_of(SHARED / "traces" / "kineto" / "h100-qwen1.5-0.5b.json.gz", h100_store)
 
 
 def test_the_answer_of_a_gpu_trace_speaks_of_the_gpu(h100: ReportData) -> None:
@@ -44,6 +54,18 @@ def test_the_budget_of_a_gpu_trace_has_the_device(h100: ReportData) -> None:
         ("device busy", 43_274_950),
         ("no device work recorded", 47_151_395 - 43_274_950),
     ]
+
+
+def test_a_gpu_is_called_by_its_name_everywhere(h100_store: Path, h100: ReportData, tmp_path: Path) -> None:
+    assert h100.subtitle == GPU
+    assert [fact.value for fact in h100.glance.facts if fact.term == "Device"] == [GPU]
+    [run] = json.loads(runs(h100_store, format_="json") or "")
+    assert run["device"] == GPU
+    publish(tmp_path / "site", h100_store)
+    [shown] = json.loads((tmp_path / "site/data/index.json").read_text())["runs"]
+    assert shown["device_name"] == GPU
+    assert f'<td data-sort="{GPU.lower()}">{GPU}</td>' in (tmp_path / "site/index.html").read_text()
+    assert GPU in (tmp_path / "site" / shown["page"]).read_text()
 
 
 def test_the_answer_of_a_recording_speaks_of_the_gpu(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ WITH device AS (
 SELECT
     r.run_id, r.label, r.source, r.source_kind, r.model, r.weights, r.device, r.dtype, r.attention, r.cache, r.logits,
     r.batch_size, r.prompt_tokens, r.new_tokens, r.ranks, r.captured_unix_ns, r.os, r.raw_events, r.excluded_events,
-    coalesce(r.device_name, (SELECT properties ->> '$.name' FROM device)) AS device_name,
+    (SELECT n.device_name FROM device_names n WHERE n.run_id = r.run_id) AS device_name,
     r.manifest ->> '$.machine.processor' AS processor,
     CAST(r.manifest ->> '$.machine.cores' AS BIGINT) AS cores,
     CAST(r.manifest ->> '$.machine.gpu_cores' AS BIGINT) AS gpu_cores,
