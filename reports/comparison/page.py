@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from analyze.compare.comparison import Comparison, MetricChange, PartChange
@@ -275,10 +275,19 @@ def _ratios(comparison: Comparison) -> Figure | None:
 
 
 def _axis(comparison: Comparison) -> str:
-    cached = [step.cached_b for step in comparison.steps if step.phase == "decode" and step.cached_b is not None]
-    return (
-        f"decode step ({fmt.count(min(cached))} to {fmt.count(max(cached))} cached tokens)" if cached else "decode step"
-    )
+    steps = [step for step in comparison.steps if step.phase == "decode"]
+    spans = [_span(step.cached_a for step in steps), _span(step.cached_b for step in steps)]
+    if not all(spans):
+        return "decode step"
+    if spans[0] == spans[1]:
+        return f"decode step ({spans[0]} cached tokens)"
+    return f"decode step (cached tokens: A {spans[0]}, B {spans[1]})"
+
+
+def _span(values: Iterable[int | None]) -> str:
+    """Least and most of what is known; empty where nothing is."""
+    known = [value for value in values if value is not None]
+    return f"{fmt.count(min(known))} to {fmt.count(max(known))}" if known else ""
 
 
 def _step_rows(comparison: Comparison) -> list[Row]:

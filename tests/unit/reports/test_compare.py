@@ -12,6 +12,7 @@ from reports.backends import backends
 from reports.commands.compare import command
 from reports.compare import compare
 from reports.comparison import tables
+from reports.comparison.page import _axis
 from tests.unit.reports.builder import NASTY, Synthetic
 from tests.unit.reports.comparing import store
 
@@ -208,3 +209,12 @@ def test_backends_side_by_side(at, tmp_path):
         backends(["base"], tmp_path / "c.html", store=at)
     assert isinstance(run(at, "base", "gpu", "--backends").exception, UsageError)
     assert run(at, "base", "gpu", "--backends", "--out", str(tmp_path / "d.html")).exit_code == 0
+
+
+def test_the_axis_of_the_steps_gives_each_side_its_own_tokens(at, tmp_path):
+    one = compare("base", "slow", store=at).comparison
+    assert _axis(one) == "decode step (129 to 143 cached tokens)"
+    other = tmp_path / "s.duckdb"
+    store(other, Synthetic(run_id="short", prompt_tokens=128), Synthetic(run_id="long", prompt_tokens=256))
+    two = compare("short", "long", store=other).comparison
+    assert _axis(two) == "decode step (cached tokens: A 129 to 143, B 257 to 271)"
