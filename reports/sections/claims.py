@@ -102,10 +102,10 @@ def _object(text: str | None) -> dict[str, object] | None:
 
 # Columns of the claims' queries whose names alone do not say what they count.
 _LABELS = {
-    "prefill_ratio": "prefill, profiled over clean",
+    "prefill_ratio": "prefill, median call profiled over clean",
     "prefill_least_ratio": "over its slowest repeat",
     "prefill_most_ratio": "over its fastest",
-    "decode_ratio": "decode, profiled over clean",
+    "decode_ratio": "decode, median call profiled over clean",
     "decode_least_ratio": "over its slowest repeat",
     "decode_most_ratio": "over its fastest",
     "successions": "steps after another",

@@ -142,6 +142,7 @@ def _profiler(results: Mapping[str, Result]) -> Tile:
     if main is None:
         return Tile("Profiler's own cost", None, "", "no profiled pass")
     note = ", ".join(f"{phase} ×{fmt.THIN}{fmt.significant(ratio)}" for phase, ratio in ratios.items())
+    note = f"median call, profiled over clean: {note}"
     if min(ratios.values()) < _NOT_FASTER:
         return Tile("Profiler's own cost", None, "", f"{note}: the machine was busier in the clean pass", how="derived")
     return Tile("Profiler's own cost", f"×{fmt.THIN}{fmt.significant(main)}", "", note, how="derived")

@@ -1,4 +1,5 @@
--- The same steps profiled and clean, and the profiled time against the slowest and the fastest clean repeat.
+-- The median call of the profiled pass over the median call of the clean one, and over those of the slowest and the fastest
+-- clean repeat.
 WITH repeats AS (
     SELECT phase, repeat, median(dur_ns) AS ns
     FROM phases
@@ -11,12 +12,11 @@ spread AS (
 compared AS (
     SELECT
         phase,
-        median(profiled_ns) AS profiled_ns,
-        median(median_ns) AS clean_ns,
-        median(profiled_ns / median_ns) AS ratio,
-        count(profiled_ns) AS steps
-    FROM step_latency
-    WHERE run_id = $run_id
+        median(dur_ns) FILTER (pass = 'profiled') AS profiled_ns,
+        median(dur_ns) FILTER (pass = 'clean') AS clean_ns,
+        profiled_ns / clean_ns AS ratio
+    FROM phases
+    WHERE run_id = $run_id AND pass IN ('clean', 'profiled')
     GROUP BY phase
 )
 SELECT

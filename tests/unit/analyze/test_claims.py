@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from analyze import claims
+from reports.queries import run as read
 from tests.unit.analyze.answers import QWEN, Answers
 from tests.unit.analyze.rows import RUN
 
@@ -308,6 +309,18 @@ def test_a_difference_inside_the_spread_of_the_repeats_is_not_established() -> N
     assert established(store)["decode_more_cpu"]["verdict"] == "does not hold"
     store.con.execute("UPDATE phases SET dur_ns = dur_ns * 9 WHERE pass = 'clean' AND repeat = 1")
     assert established(store)["profiler_overhead"]["verdict"] == "not established"
+
+
+def test_the_profiler_costs_as_much_in_the_claim_as_at_a_glance() -> None:
+    # steps of 100, 200, 300 clean and 110, 240, 300 profiled: the ratio of medians is 1.2, the median of ratios 1.1
+    store = a_gpu_run()
+    store.con.execute("DELETE FROM phases WHERE phase = 'decode' AND step > 3")
+    for step, clean, profiled in ((1, 100, 110), (2, 200, 240), (3, 300, 300)):
+        store.con.execute(f"UPDATE phases SET dur_ns = if(pass = 'clean', {clean}, {profiled}) WHERE step = {step}")
+    numbers = json.loads(established(store)["profiler_overhead"]["numbers"])
+    glance = read(store.con, "profiler_cost", run_id=RUN).rows
+    assert {row["phase"]: row["ratio"] for row in glance}["decode"] == numbers["decode_ratio"] == pytest.approx(1.2)
+    assert {row["phase"]: row["ratio"] for row in glance}["prefill"] == numbers["prefill_ratio"]
 
 
 def test_gaps_too_small_to_matter_make_no_fence() -> None:

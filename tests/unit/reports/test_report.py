@@ -256,6 +256,8 @@ def test_memory_grows_in_words_and_allocations_share_the_axis(data):
 def test_overhead_by_phase_and_nothing_where_it_cannot_be(data):
     rows = {row[0].text: row for row in data["cpu"].steps.overhead.rows}
     assert 1.2 < rows["decode"][3].sort < 1.4
+    tile = next(tile for tile in data["cpu"].glance.tiles if tile.label == "Profiler's own cost")
+    assert plain(tile.note).startswith("median call, profiled over clean: prefill × 1.")
     assert rows["prefill"][4].text.count(" to ") == 1
     assert data["cpu"].steps.overhead.note == ""
     assert data["clean_only"].steps.overhead is None
