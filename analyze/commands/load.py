@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from analyze.commands.options import store_option
 from analyze.errors import PhasescopeError
@@ -60,6 +61,9 @@ def command(
     """
     if cluster and not lake:
         raise click.UsageError("--cluster writes into a lake: name one with --lake.")
+    source = click.get_current_context().get_parameter_source("store")
+    if lake and source is ParameterSource.COMMANDLINE:
+        raise click.UsageError("--lake and --store are two places to load into: name one.")
     if lake and one_run:
         raise click.UsageError("--one-run goes into a store; load it without --lake.")
     from analyze.load import load

@@ -86,6 +86,10 @@ class Lake:
     def create(self) -> None:
         """Make it a lake where it is none; raises PhasescopeError where it is one of another version."""
         try:
+            if self.fs.isfile(self.root):
+                raise PhasescopeError(
+                    f"{self.url}: a file, and a lake is a folder; name another with --lake, or a store with --store"
+                )
             if not self.fs.exists(f"{self.root}/{_HEAD}"):
                 self.fs.makedirs(self.root, exist_ok=True)
                 self._write(_HEAD, msgspec.json.encode({"schema_version": SCHEMA_VERSION}))

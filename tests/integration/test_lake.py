@@ -11,10 +11,12 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from click.testing import CliRunner
 
 pytest.importorskip("fsspec", reason="extra `cluster` is not installed")
 
 from analyze import derived
+from analyze.commands.load import command
 from analyze.errors import PhasescopeError
 from analyze.lake.cluster import load_into_lake, load_item, load_on_cluster
 from analyze.lake.layout import Lake, address, is_lake
@@ -318,3 +320,18 @@ def test_an_item_that_fails_is_named(tmp_path: Path) -> None:
     (outcome,) = load_item(item, str(tmp_path / "lake"), Options(strict=True))
     assert isinstance(outcome, PhasescopeError)
     assert "bad.json" in str(outcome)
+
+
+def test_a_file_is_no_lake_and_one_place_is_enough(tmp_path: Path) -> None:
+    trace, file = tmp_path / "a.json", tmp_path / "phases.duckdb"
+    trace.write_text('[{"ph":"X","cat":"cpu_op","name":"x","pid":1,"tid":1,"ts":1,"dur":2}]')
+    file.write_bytes(b"")
+    with pytest.raises(PhasescopeError) as failure:
+        load_into_lake([trace], str(file))
+    assert str(failure.value) == (
+        f"{file}: a file, and a lake is a folder; name another with --lake, or a store with --store"
+    )
+    both = CliRunner().invoke(command, [str(trace), "--lake", str(tmp_path / "lake"), "--store", str(file)])
+    assert both.exit_code == 2
+    assert both.output.splitlines()[-1] == "Error: --lake and --store are two places to load into: name one."
+    assert not (tmp_path / "lake").exists()
