@@ -7,7 +7,11 @@ subcommands under the same names (`phasescope.load(...)`), imported on first use
 from __future__ import annotations
 
 import importlib
+import signal
 import sys
+import threading
+import time
+from types import FrameType
 from typing import Any
 
 import click
@@ -48,6 +52,9 @@ _TWINS = {
     "view": "analyze.view",
 }
 
+# Ctrl-C again within this is the same one.
+_ONE_INTERRUPTION_S = 5.0
+
 
 def __getattr__(name: str) -> Any:
     if name in _TWINS:
@@ -65,6 +72,13 @@ class _LazyGroup(click.Group):
         if name not in _COMMANDS:
             return None
         return importlib.import_module(_COMMANDS[name][0]).command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """As any group's, but Ctrl-C is told by `main` alone: click writes an empty line of its own."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            raise click.exceptions.Abort from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -84,28 +98,72 @@ def cli() -> None:
     """
 
 
+def _told(error: BaseException) -> int:
+    """Print the error and return the exit code; raise it again where it is a fault of ours."""
+    if isinstance(error, click.ClickException):
+        error.show()
+        return error.exit_code
+    from capture.errors import PhasescopeError
+
+    if _is_interruption(error):
+        click.echo("Interrupted.", err=True)
+        return 1
+    if isinstance(error, PhasescopeError):
+        click.echo(f"phasescope: {error}", err=True)
+        return error.exit_code
+    if isinstance(error, BrokenPipeError):
+        # The reader of our output has gone (`| head`); there is nobody to tell.
+        sys.stderr.close()
+        return 0
+    raise error
+
+
+def _is_interruption(error: BaseException) -> bool:
+    """Whether it is Ctrl-C or came of it, also where other errors have covered it since."""
+    if isinstance(error, KeyboardInterrupt | click.exceptions.Abort):
+        return True
+    from analyze.store import is_interruption
+
+    return is_interruption(error)
+
+
+def _interruptions_apart() -> None:
+    """Take Ctrl-C for one where it comes again within seconds: the second would cut short the cleaning up."""
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        return  # a shell ignores it for a command in the background, or a program that calls us has its own
+    last_s: float | None = None
+
+    def on_interrupt(number: int, frame: FrameType | None) -> None:
+        nonlocal last_s
+        if last_s is not None and time.monotonic() - last_s < _ONE_INTERRUPTION_S:
+            return
+        if _imports_duckdb(frame):  # which does not bear it: the process would abort
+            threading.Timer(0.05, signal.raise_signal, [number]).start()
+            return
+        last_s = time.monotonic()
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, on_interrupt)
+
+
+def _imports_duckdb(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code.co_name == "<module>" and frame.f_globals.get("__name__") == "duckdb":
+            return True
+        frame = frame.f_back
+    return False
+
+
 def main() -> None:
     """Run the command; the one place that prints errors and picks exit codes.
 
     0 done, 1 could not, 2 wrong call, 3 a gate or --strict said no.
     """
-    from capture.errors import PhasescopeError
-
     try:
+        _interruptions_apart()
         code = cli.main(standalone_mode=False)
-    except click.exceptions.Abort:
-        click.echo("Interrupted.", err=True)
-        code = 1
-    except click.ClickException as error:
-        error.show()
-        code = error.exit_code
-    except PhasescopeError as error:
-        click.echo(f"phasescope: {error}", err=True)
-        code = error.exit_code
-    except BrokenPipeError:
-        # The reader of our output has gone (`| head`); there is nobody to tell.
-        sys.stderr.close()
-        code = 0
+    except BaseException as error:
+        code = _told(error)
     sys.exit(code if isinstance(code, int) else 0)
 
 

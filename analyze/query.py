@@ -10,7 +10,7 @@ import duckdb
 
 from analyze.errors import PhasescopeError
 from analyze.lake.layout import is_lake
-from analyze.store import check_schema, connect
+from analyze.store import check_schema, connect, interruptible
 
 
 def open_store(path: str | Path) -> duckdb.DuckDBPyConnection:
@@ -37,19 +37,20 @@ def open_store(path: str | Path) -> duckdb.DuckDBPyConnection:
 def run_query(store: str | Path, sql: str) -> Iterator[duckdb.DuckDBPyConnection]:
     """Run one or more statements on a store and yield the connection that holds the last result.
 
-    A write, a way out of the store or an error in the SQL raises PhasescopeError with DuckDB's sentence.
+    A write, a way out of the store or an error in the SQL, also one that only reading the result shows, raises
+    PhasescopeError with DuckDB's sentence; Ctrl-C raises KeyboardInterrupt, whatever DuckDB is at.
     """
     con = open_store(store)
     try:
-        try:
+        with interruptible(con):
             if is_lake(store):
                 _only_reads(con, sql)
             con.execute(sql)
-        except duckdb.Error as error:
-            raise PhasescopeError(_sentence(str(error))) from error
-        if con.description is None:
-            raise PhasescopeError("the SQL has no statement in it; try: SELECT * FROM runs")
-        yield con
+            if con.description is None:
+                raise PhasescopeError("the SQL has no statement in it; try: SELECT * FROM runs")
+            yield con
+    except duckdb.Error as error:
+        raise PhasescopeError(_sentence(str(error))) from error
     finally:
         con.close()
 
