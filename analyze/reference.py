@@ -14,7 +14,7 @@ UNITS = {"memory_bandwidth": "bytes/s", "matmul_rate": "FLOP/s"}
 
 
 def refresh(con: duckdb.DuckDBPyConnection) -> None:
-    """Bring machine_peaks, operator_kinds and limiter_counters to this version's facts, in one transaction."""
+    """Bring machine_peaks, operator_kinds and limiter_counters to this version's facts."""
     peaks = [
         [
             p["machine"], p["device"], p.get("gpu_cores"), p["quantity"], p.get("dtype"), p["value"],
@@ -27,14 +27,8 @@ def refresh(con: duckdb.DuckDBPyConnection) -> None:
         for number, rule in enumerate(_facts("operator_kinds")["rule"])
     ]
     limiters = [[c["resource"], c["tracks"], c["source"]] for c in _facts("limiter_counters")["counter"]]
-    con.execute("BEGIN")
-    try:
-        for table, rows in (("machine_peaks", peaks), ("operator_kinds", kinds), ("limiter_counters", limiters)):
-            _replace(con, table, rows)
-    except BaseException:
-        con.execute("ROLLBACK")
-        raise
-    con.execute("COMMIT")
+    for table, rows in (("machine_peaks", peaks), ("operator_kinds", kinds), ("limiter_counters", limiters)):
+        _replace(con, table, rows)
 
 
 def version() -> str:

@@ -99,10 +99,10 @@ def writable_store(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         _begin_as_copy(path)
     con = connect(path, read_only=False)
     try:
-        _create_tables(con)
+        _create_tables(con, str(path))
         con.execute(f"SET memory_limit = '{_MEMORY_LIMIT}'")
         check_schema(con, path)
-        _bring_to_this_version(con)
+        _bring_to_this_version(con, str(path))
         yield con
     finally:
         empty = fresh and _is_empty(con)
@@ -113,15 +113,14 @@ def writable_store(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
             path.with_name(path.name + ".wal").unlink(missing_ok=True)
 
 
-def _create_tables(con: duckdb.DuckDBPyConnection) -> None:
+def _create_tables(con: duckdb.DuckDBPyConnection, what: str) -> None:
     """The tables, in a database that has none yet."""
     if scalar(con, "SELECT count(*) FROM duckdb_tables() WHERE NOT internal"):
         return
-    con.execute("BEGIN")
-    create_run_tables(con)
-    con.execute(sql_text("schema_reference.sql"))
-    con.execute("INSERT INTO store_info VALUES ('schema_version', ?)", [SCHEMA_VERSION])
-    con.execute("COMMIT")
+    with transaction(con, what):
+        create_run_tables(con)
+        con.execute(sql_text("schema_reference.sql"))
+        con.execute("INSERT INTO store_info VALUES ('schema_version', ?)", [SCHEMA_VERSION])
 
 
 def create_run_tables(con: duckdb.DuckDBPyConnection) -> None:
@@ -141,8 +140,8 @@ def empty_store() -> bytes:
         with tempfile.TemporaryDirectory(prefix="phasescope-") as folder:
             path = Path(folder) / "empty.duckdb"
             con = duckdb.connect(str(path))
-            _create_tables(con)
-            _bring_to_this_version(con)
+            _create_tables(con, "an empty store")
+            _bring_to_this_version(con, "an empty store")
             con.close()
             content = path.read_bytes()
         with suppress(PhasescopeError):
@@ -169,20 +168,23 @@ def _is_empty(con: duckdb.DuckDBPyConnection) -> bool:
         return True
 
 
-def _bring_to_this_version(con: duckdb.DuckDBPyConnection) -> None:
+def _bring_to_this_version(con: duckdb.DuckDBPyConnection, what: str) -> None:
     """Views, reference facts and derived rows are this version's, not those of the version that made the store."""
-    reference.refresh(con)
+    with transaction(con, what):
+        reference.refresh(con)
     digest = _made_version()
     if scalar(con, "SELECT value FROM store_info WHERE key = 'views_sha256'") == digest:
         return
-    con.execute("BEGIN")
-    for (run_id,) in con.execute("SELECT run_id FROM runs").fetchall():
-        derived.derive(con, run_id)
-    for (name,) in con.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall():
-        con.execute(f'DROP VIEW IF EXISTS "{name}" CASCADE')
-    create_views(con)
-    con.execute("INSERT OR REPLACE INTO store_info VALUES ('views_sha256', ?)", [digest])
-    con.execute("COMMIT")
+    with transaction(con, what):
+        for (name,) in con.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall():
+            con.execute(f'DROP VIEW IF EXISTS "{name}" CASCADE')
+        for name in derived.TABLES:
+            con.execute(f"DROP TABLE IF EXISTS {name}")
+        con.execute(sql_text("schema_derived.sql"))
+        for (run_id,) in con.execute("SELECT run_id FROM runs").fetchall():
+            derived.derive(con, run_id)
+        create_views(con)
+        con.execute("INSERT OR REPLACE INTO store_info VALUES ('views_sha256', ?)", [digest])
 
 
 def _made_version() -> str:

@@ -86,12 +86,17 @@ def test_views_and_derived_rows_are_brought_to_this_version(tmp_path: Path) -> N
     con.execute("DROP VIEW coverage CASCADE")
     con.execute("CREATE VIEW coverage AS SELECT 1 AS old")
     con.execute("UPDATE phase_breakdown SET wall_ns = 7")
+    con.execute("DROP TABLE step_audit")
+    con.execute("CREATE VIEW step_audit AS SELECT 1 AS old")  # what is a table now was a view once
+    con.execute("DROP TABLE time_budget")
     con.execute("UPDATE store_info SET value = 'older' WHERE key = 'views_sha256'")
     con.close()
     phasescope.load([trace], path)
     con = duckdb.connect(str(path), read_only=True)
     assert "attributed_by" in [row[0] for row in con.execute("DESCRIBE coverage").fetchall()]
     assert con.execute("SELECT wall_ns, operators FROM phase_breakdown").fetchall() == [(1000, 1)]
+    assert con.execute("SELECT part, ns FROM time_budget").fetchall() == [("other", 1000)]
+    assert con.execute("SELECT count(verdict) FROM step_audit").fetchall() == [(0,)]
     con.close()
 
 
