@@ -41,9 +41,15 @@ def step_latency(rows: Sequence[Row], cached: str, trend: Sequence[Row] = ()) ->
     )
     marked = [rings, ring_names] if any(row["outlier"] for row in rows) else []
     if trend:
-        fitted = alt.Chart(alt.NamedData("trend")).mark_line(color=palette.INK, strokeDash=[6, 4], strokeWidth=1.3)
-        named = alt.Chart(alt.NamedData("trend")).mark_text(color=palette.INK, align="right", dy=-9, fontSize=11)
-        marked[:0] = [fitted.encode(x=x, y="fit_ms:Q"), named.encode(x=x, y="fit_ms:Q", text="verdict:N")]
+        base = alt.Chart(alt.NamedData("trend")).encode(x=x, y="fit_ms:Q")
+        # The name stands at the right end, on the side that the line does not come from.
+        name = {"align": "right", "dy": 15 if trend[0]["fit_ms"] > trend[-1]["fit_ms"] else -9, "fontSize": 11}
+        halo = base.mark_text(stroke=palette.PAPER, strokeWidth=4, strokeJoin="round", opacity=0.85, **name)
+        marked[:0] = [
+            base.mark_line(color=palette.INK, strokeDash=[6, 4], strokeWidth=1.3),
+            halo.encode(text="verdict:N"),
+            base.mark_text(color=palette.INK, **name).encode(text="verdict:N"),
+        ]
     return Figure(
         name="step-latency",
         chart=alt.layer(band, line, points, *marked).properties(width="container", height=260),

@@ -62,6 +62,7 @@ def theme() -> dict[str, Any]:
             "labelPadding": 6,
             "titlePadding": 8,
             "labelOverlap": "greedy",
+            "labelSeparation": 10,
         },
         "axisX": {"grid": False, "domain": True, "ticks": True, "tickSize": 4, "labelFlush": True},
         "axisY": {"tickCount": 5, "minExtent": 40},

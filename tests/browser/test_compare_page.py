@@ -4,14 +4,16 @@ import json
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 from reports.backends import backends
 from reports.compare import compare
 from tests.browser.test_report_page import driver, logged, pytestmark, visit  # noqa: F401
-from tests.unit.reports.builder import Synthetic
+from tests.unit.reports.builder import NASTY, Synthetic
 from tests.unit.reports.comparing import store
 
+LONG = "aten::_scaled_dot_product_flash_attention_for_cpu"
 FOREIGN = {"source_kind": "chrome_json", "clean": False, "samples": False, "device": None, "weights": None}
 
 
@@ -25,6 +27,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         Synthetic(run_id="trace1", kernels=True, **FOREIGN),
         Synthetic(run_id="trace2", kernels=True, **FOREIGN),
     )
+    with duckdb.connect(str(at)) as con:  # a name without a place to break it, in the first sentence
+        con.execute(f"UPDATE ops SET name = '{LONG}' WHERE name = '{NASTY[2]}'")
     names = {name: folder / f"{name}.html" for name in ("runs", "traces", "backends")}
     compare("one", "two", store=at, out=names["runs"], fail_on=["decode_p50 > 5%", "kv_bytes_per_token > 0%"])
     compare("trace1", "trace2", store=at, out=names["traces"])
@@ -76,6 +80,12 @@ def test_bars_of_one_phase_share_a_scale(driver: Any, pages: dict[str, Path]) ->
     by_name = dict(widths)
     assert by_name["B, decode"] == pytest.approx(1, abs=0.01)
     assert by_name["A, decode"] == pytest.approx(48 / 60, abs=0.05)
+
+
+def test_a_long_name_breaks_on_a_phone(driver: Any, pages: dict[str, Path]) -> None:  # noqa: F811
+    visit(driver, pages["runs"], 390)
+    assert LONG in driver.find_element("css selector", ".sentence").text
+    assert driver.execute_script("return document.documentElement.scrollWidth") <= 390
 
 
 @pytest.mark.parametrize("width", [390, 768, 1440])

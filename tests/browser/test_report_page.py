@@ -5,6 +5,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from importlib import resources
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +134,20 @@ def test_nasty_names_are_inert(driver: Any, pages: dict[str, Path]) -> None:
     assert "<img" in tip, "no slice with a nasty name was hovered"
     assert driver.execute_script("return document.querySelector('#tip').querySelectorAll('img').length") == 0
     assert logged(driver) == []
+
+
+def test_numbers_on_an_axis_stand_apart(driver: Any, pages: dict[str, Path]) -> None:
+    for width in (390, 480, 560, 640, 720):
+        visit(driver, pages["everything"], width)
+        boxes = driver.execute_script(
+            "return [...document.querySelectorAll('[data-figure=kv-growth] .role-axis-label text')]"
+            ".filter(t => t.textContent && getComputedStyle(t).opacity !== '0' && t.getAttribute('opacity') !== '0')"
+            ".map(t => t.getBoundingClientRect()).map(r => [r.top, r.left, r.right])"
+        )
+        bottom = sorted(box for box in boxes if box[0] == max(top for top, _, _ in boxes))
+        gaps = [right[1] - left[2] for left, right in pairwise(bottom)]
+        assert len(gaps) >= 3
+        assert min(gaps) >= 8, (width, gaps)
 
 
 @pytest.mark.parametrize("width", [390, 768, 1440])

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from analyze.errors import PhasescopeError
 from analyze.query import open_store
-from reports import provenance
+from reports import charts, provenance
 from reports.collect import collect
 from reports.commands.report import command
 from reports.format import THIN
@@ -452,3 +452,13 @@ def test_command_is_the_same_function(store, tmp_path):
     assert result.exit_code == 0, result.output
     assert result.output == f"Wrote {out}\n"
     assert out.stat().st_size > 500_000
+
+
+@pytest.mark.parametrize(("ends", "dy"), [((40.0, 42.0), -9), ((42.0, 40.0), 15)])
+def test_the_name_of_a_trend_stands_off_its_line(ends, dy):
+    row = {"step": 1, "p5_ms": 1, "p95_ms": 2, "median_ms": 1.5, "outlier": False}
+    trend = [{"step": step, "fit_ms": ms, "verdict": "t"} for step, ms in zip((2, 15), ends, strict=True)]
+    layers = charts.step_latency([row], "step", trend).spec()["layer"]
+    names = [layer["mark"] for layer in layers if layer["mark"]["type"] == "text"]
+    assert [mark["dy"] for mark in names] == [dy, dy]
+    assert "stroke" in names[0]  # lines of the data end at its edge, too
