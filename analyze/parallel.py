@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -160,6 +163,19 @@ class _Worker:
     task: Task | None = None
 
 
+@contextmanager
+def _without_ctrl_c() -> Iterator[None]:
+    """A process that is started here never hears Ctrl-C, which a terminal sends to all: this one hears it for them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 @dataclass
 class _Pool:
     folder: Path
@@ -187,7 +203,8 @@ class _Pool:
         ours, theirs = context.Pipe()
         threads = max(1, _cores() // self.jobs)
         process = context.Process(target=_work, args=(theirs, self.options, threads), daemon=True)
-        process.start()
+        with _without_ctrl_c():
+            process.start()
         theirs.close()
         self.workers.append(_Worker(process, ours))
         return self.workers[-1]
