@@ -5,6 +5,7 @@ import io
 import json
 import math
 import os
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -32,7 +33,9 @@ def write_rows(
             raise UsageError("--format parquet needs --out FILE")
         import pyarrow.parquet as pq
 
-        with _replacing(out) as temporary:
+        with _replacing(out) as temporary, warnings.catch_warnings():
+            # DuckDB warns of a copy of the rows; the result of the last of several statements can be had no other way.
+            warnings.filterwarnings("ignore", "Arrow output on a DB-API result", UserWarning)
             pq.write_table(con.to_arrow_table(), temporary)
         return None
     names = [column[0] for column in con.description or []]
