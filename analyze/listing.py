@@ -9,8 +9,8 @@ from analyze.query import query, run_query
 _WHOLE = 1000
 
 _RUNS = """
-SELECT run_id, label, model, weights, coalesce(device, n.device_name) AS device, dtype, batch_size AS batch, prompt_tokens AS prompt, new_tokens AS new,
-    raw_events AS events, excluded_events AS excluded, source
+SELECT run_id, label, model, weights, coalesce(device, n.device_name) AS device, dtype, batch_size AS batch,
+    prompt_tokens AS prompt, new_tokens AS new, raw_events AS events, excluded_events AS excluded, source
 FROM runs JOIN device_names n USING (run_id) ORDER BY loaded_unix_ns DESC, run_id
 """
 

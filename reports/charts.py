@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import altair as alt
 
@@ -43,7 +44,11 @@ def step_latency(rows: Sequence[Row], cached: str, trend: Sequence[Row] = ()) ->
     if trend:
         base = alt.Chart(alt.NamedData("trend")).encode(x=x, y="fit_ms:Q")
         # The name stands at the right end, on the side that the line does not come from.
-        name = {"align": "right", "dy": 15 if trend[0]["fit_ms"] > trend[-1]["fit_ms"] else -9, "fontSize": 11}
+        name: dict[str, Any] = {
+            "align": "right",
+            "dy": 15 if trend[0]["fit_ms"] > trend[-1]["fit_ms"] else -9,
+            "fontSize": 11,
+        }
         halo = base.mark_text(stroke=palette.PAPER, strokeWidth=4, strokeJoin="round", opacity=0.85, **name)
         marked[:0] = [
             base.mark_line(color=palette.INK, strokeDash=[6, 4], strokeWidth=1.3),
@@ -88,7 +93,7 @@ def kv_growth(rows: Sequence[Row], unit: str) -> Figure:
     base = alt.Chart(alt.NamedData("kv"))
     x = alt.X(
         "cached_tokens:Q",
-        axis=alt.Axis(title=None, format=",d", tickMinStep=1),
+        axis=alt.Axis(title=None, format=",d", tickMinStep=1, tickCount=10),
         scale=alt.Scale(zero=False, nice=False, padding=8),
     )
     y_scale = alt.Scale(zero=False, nice=True)
@@ -121,7 +126,7 @@ def kv_difference(rows: Sequence[Row]) -> Figure:
     chart = base.mark_bar(width=5).encode(
         x=alt.X(
             "cached_tokens:Q",
-            axis=alt.Axis(title="cached tokens of one sequence", format=",d", tickMinStep=1),
+            axis=alt.Axis(title="cached tokens of one sequence", format=",d", tickMinStep=1, tickCount=10),
             scale=alt.Scale(zero=False, nice=False, padding=8),
         ),
         y=alt.Y(

@@ -80,7 +80,7 @@ def profiler_overhead(n: Numbers) -> Decision:
         return _on_a_busy_machine(n)
     if (n["clean_repeats"] or 0) < MIN_REPEATS:
         return opened(f"under {MIN_REPEATS} clean repeats, so their spread is not known", _MORE_REPEATS)
-    evidence = "median call of the profiled pass over that of the clean one, against the slowest and fastest clean repeat"
+    evidence = "median profiled call over the median clean one, against the slowest and fastest clean repeat"
     phases = ("prefill", "decode")
     if any(n[f"{phase}_ratio"] < 2 - COST_RATIO for phase in phases):
         return opened("a phase was faster with the profiler than without: the machine was busier before", _MORE_REPEATS)
