@@ -8,7 +8,7 @@ from importlib import resources
 import duckdb
 
 TABLES = (
-    "device_extent", "phase_threads", "phase_breakdown", "time_budget", "device_idle", "kernel_summary", "step_audit",
+    "device_extent", "phase_threads", "time_budget", "phase_breakdown", "device_idle", "kernel_summary", "step_audit",
 )  # fmt: skip
 # What the queries of the tables read: the rows of the run under small numbers, which are quick to compare.
 _ROWS = ("run_ranks", "run_phases", "run_kinds", "run_names", "run_matches", "run_rules", "run_device", "run_host")

@@ -20,7 +20,7 @@ lanes AS (
 host AS (
     SELECT
         l.lane, o.start_ns, o.end_ns, o.depth, o.is_top, o.kind_no AS kind,
-        CASE o.role WHEN 'launch' THEN 1 WHEN 'copy' THEN 2 WHEN 'synchronisation' THEN 3 WHEN 'runtime' THEN 4 END AS call
+        CASE o.role WHEN 'launch' THEN 1 WHEN 'copy' THEN 2 WHEN 'synchronisation' THEN 3 WHEN 'runtime' THEN 4 END::TINYINT AS call
     FROM run_host o
     JOIN lanes l USING (rank_no, thread_id)
     WHERE o.dur_ns > 0 AND o.start_ns < l.last_ns AND o.end_ns > l.first_ns
@@ -28,7 +28,7 @@ host AS (
 -- What is outermost of its sort from where on: from its begin, or from the end of what it overlaps in part; not at all inside another.
 outermost AS (
     SELECT
-        *,
+        lane, start_ns, end_ns, is_top, kind, call,
         greatest(start_ns, coalesce(max(if(kind IS NOT NULL, end_ns, NULL)) OVER earlier, start_ns)) AS kind_from_ns,
         greatest(start_ns, coalesce(max(if(call IS NOT NULL, end_ns, NULL)) OVER earlier, start_ns)) AS call_from_ns
     FROM host
