@@ -1,9 +1,14 @@
 """Derived tables: filled for one run, again when asked, and the list of them is the same everywhere."""
 
 import re
+from pathlib import Path
+
+import duckdb
+import pytest
 
 from analyze import derived
-from analyze.store import sql_text
+from analyze.errors import PhasescopeError
+from analyze.store import sql_text, writable_store
 from tests.unit.analyze.answers import Answers
 from tests.unit.analyze.rows import PASS, RUN
 
@@ -36,3 +41,37 @@ def test_the_tables_are_the_same_everywhere() -> None:
     assert made == set(derived.TABLES)
     computed = sql_text("views/provenance.sql").split("c.table_name IN (", 1)[1].split(")", 1)[0]
     assert set(re.findall(r"'(\w+)'", computed)) == made
+
+
+def test_operators_on_lanes_of_different_depth_are_one_union() -> None:
+    """Depth counts on a lane: of two that overlap in part, the deeper one is inside nothing of the phase."""
+    store = Answers()
+    store.phase("prefill", 0, 10, 105, thread_id=1)
+    inside = {"phase": "prefill", "step": 0, "repeat": 0, "role": "operator"}
+    store.op("aten::x", 20, 5, depth=1, **inside)
+    store.op("aten::y", 40, 65, depth=2, **inside)
+    assert store.rows("SELECT operator_ns, between_operators_ns FROM phase_breakdown") == [(70, 35)]
+
+
+def test_a_full_disk_while_a_store_is_brought_to_date_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "s.duckdb"
+    row = "('r', 's', 'bundle', '0', 1, 0, '0', 0, 0, 0)"
+    with writable_store(path) as con:
+        con.execute(
+            "INSERT INTO runs (run_id, source, source_kind, source_sha256, ranks, loaded_unix_ns, phasescope_version, "
+            f"raw_events, loaded_events, excluded_events) VALUES {row}"
+        )
+        con.execute("UPDATE store_info SET value = 'older' WHERE key = 'views_sha256'")
+
+    def full(*_: object) -> None:
+        raise duckdb.IOException("IO Error: Could not write file: No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(derived, "derive", full)
+        with pytest.raises(PhasescopeError, match=r"s\.duckdb: the store could not be written .*No space left"):
+            writable_store(path).__enter__()
+    with writable_store(path) as con:
+        assert con.execute("SELECT count(*) FROM phase_breakdown").fetchall() == [(0,)]
+        assert con.execute("SELECT run_id FROM runs").fetchall() == [("r",)]
