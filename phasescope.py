@@ -122,7 +122,7 @@ def _is_interruption(error: BaseException) -> bool:
     """Whether it is Ctrl-C or came of it, also where other errors have covered it since."""
     if isinstance(error, KeyboardInterrupt | click.exceptions.Abort):
         return True
-    from analyze.store import is_interruption
+    from analyze.interruption import is_interruption
 
     return is_interruption(error)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import resources
-
 import duckdb
+
+from analyze.sql_text import sql_text
 
 # In this order: the first means that knows a device row's launch settles it.
 _STEPS = (
@@ -21,7 +21,7 @@ def attribute(con: duckdb.DuckDBPyConnection, run_id: str, pass_: str) -> None:
     call that launched them, wherever in time they ran. Notes go to `quality`. The rows of `phases` must be there.
     """
     for step in _STEPS:
-        text = resources.files("analyze").joinpath(f"sql/attribute/{step}.sql").read_text("utf-8")
+        text = sql_text(f"attribute/{step}.sql")
         names = {name: value for name, value in (("run_id", run_id), ("pass", pass_)) if f"${name}" in text}
         con.execute(text, names)
     con.execute("DROP TABLE phase_windows")

@@ -7,6 +7,8 @@ from importlib import resources
 
 import duckdb
 
+from analyze.sql_text import sql_text
+
 TABLES = (
     "device_extent", "phase_threads", "time_budget", "phase_breakdown", "device_idle", "kernel_summary", "step_audit",
 )  # fmt: skip
@@ -22,7 +24,7 @@ def derive(con: duckdb.DuckDBPyConnection, run_id: str) -> None:
     for table in TABLES:
         con.execute(f"DELETE FROM {table} WHERE run_id = ?", [run_id])
     for name in (*_ROWS, *TABLES):
-        text = _matches_sql(con) if name == "run_matches" else _sql(name)
+        text = _matches_sql(con) if name == "run_matches" else sql_text(f"derived/{name}.sql")
         con.execute(text, {"run_id": run_id} if "$run_id" in text else None)
     for name in _ROWS:
         con.execute(f"DROP TABLE temp.{name}")
@@ -40,9 +42,5 @@ def _matches_sql(con: duckdb.DuckDBPyConnection) -> str:
 def version() -> str:
     """A digest of everything but the run's rows that decides what is derived."""
     kinds = resources.files("analyze").joinpath("operator_kinds.toml").read_text("utf-8")
-    texts = [_sql(name) for name in (*_ROWS, *TABLES) if name != "run_matches"]
+    texts = [sql_text(f"derived/{name}.sql") for name in (*_ROWS, *TABLES) if name != "run_matches"]
     return hashlib.sha256("\0".join([kinds, *texts]).encode()).hexdigest()
-
-
-def _sql(name: str) -> str:
-    return resources.files("analyze").joinpath(f"sql/derived/{name}.sql").read_text("utf-8")

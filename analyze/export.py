@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from analyze.errors import PhasescopeError
 from analyze.query import find_run, open_store
-from analyze.store import sql_text
+from analyze.sql_text import sql_text
 from analyze.timeline import TimelineWriter
 from capture.bundle import write_then_rename
 

@@ -17,7 +17,7 @@ from analyze.errors import PhasescopeError
 from analyze.event_columns import TextColumn
 from analyze.faults import Faults
 from analyze.normalised_trace import NormalisedTrace, Slices
-from analyze.store import sql_text
+from analyze.sql_text import sql_text
 from analyze.unpacked import unpacked
 
 _PIECE = 8 << 20

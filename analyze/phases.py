@@ -6,13 +6,13 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from importlib import resources
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
 from analyze.grammars import Grammar, Mark, Rule
+from analyze.sql_text import sql_text
 
 # Notes on the ways that are no rules of a grammar.
 _NOTES = {
@@ -161,7 +161,7 @@ class _Trace:
 
 
 def _sql(name: str) -> str:
-    return resources.files("analyze").joinpath(f"sql/phases/{name}.sql").read_text("utf-8")
+    return sql_text(f"phases/{name}.sql")
 
 
 def _by_rank(ranges: Iterable[Range]) -> dict[int, list[Range]]:

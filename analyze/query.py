@@ -9,8 +9,9 @@ from pathlib import Path
 import duckdb
 
 from analyze.errors import PhasescopeError
+from analyze.interruption import interruptible
 from analyze.lake.layout import is_lake
-from analyze.store import check_schema, connect, interruptible
+from analyze.store import check_schema, connect
 
 
 def open_store(path: str | Path) -> duckdb.DuckDBPyConnection:

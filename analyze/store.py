@@ -3,10 +3,7 @@
 import hashlib
 import os
 import re
-import signal
-import socket
 import tempfile
-import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -20,6 +17,8 @@ import duckdb
 
 from analyze import derived, reference
 from analyze.errors import PhasescopeError
+from analyze.interruption import interruptible, is_interruption
+from analyze.sql_text import sql_text
 from analyze.user_cache import cache_folder, read_intact, write_intact
 
 SCHEMA_VERSION = "2"
@@ -32,18 +31,12 @@ _CANNOT_WRITE = (
     duckdb.TransactionException,
     duckdb.FatalException,
 )
-SQL = resources.files("analyze") / "sql"
 # Tables whose rows belong to runs.
 RUN_SCHEMAS = ("schema.sql", "schema_instruments.sql", "schema_mac.sql", "schema_derived.sql")
 
 
-def sql_text(name: str) -> str:
-    """The text of `analyze/sql/<name>`."""
-    return (SQL / name).read_text(encoding="utf-8")
-
-
 def _view_texts() -> dict[str, str]:
-    folder = SQL / "views"
+    folder = resources.files("analyze") / "sql" / "views"
     return {
         entry.name: entry.read_text(encoding="utf-8")
         for entry in sorted(folder.iterdir(), key=lambda e: e.name)
@@ -153,7 +146,7 @@ def _begin_as_copy(path: Path) -> None:
     """Put an empty store at `path`, unless another process has made one there meanwhile."""
     draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     # Where this cannot be done the store is made in place, or opening it tells what is wrong.
-    with suppress(OSError, duckdb.Error):
+    with suppress(OSError, duckdb.Error, PhasescopeError):
         try:
             draft.write_bytes(empty_store())
             os.link(draft, path)  # unlike renaming, this never replaces a file
@@ -234,66 +227,6 @@ def transaction(con: duckdb.DuckDBPyConnection, what: str) -> Iterator[None]:
                 f"{what}: the store could not be written ({_first_line(str(error))}); nothing of it was loaded"
             ) from error
         raise
-
-
-def is_interruption(error: BaseException | None) -> bool:
-    """Whether this, or an error that it came of, is Ctrl-C, as Python or as DuckDB says it."""
-    seen: list[BaseException] = []
-    ahead = [error]
-    while ahead:
-        each = ahead.pop()
-        if each is None or each in seen:
-            continue
-        if isinstance(each, KeyboardInterrupt | duckdb.InterruptException):
-            return True
-        if isinstance(each, RuntimeError) and str(each) == "Query interrupted":  # DuckDB saw the signal by itself
-            return True
-        seen.append(each)
-        ahead += [each.__cause__, each.__context__]
-    return False
-
-
-@contextmanager
-def interruptible(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """In this context Ctrl-C stops what `con` does at once and becomes KeyboardInterrupt.
-
-    By itself DuckDB's client looks for signals only between its tasks, and a join of everything with everything is one
-    task; Python's handler waits until the client returns. So another thread hears of the signal and interrupts.
-    """
-    if threading.current_thread() is not threading.main_thread():  # no other hears of signals
-        yield
-        return
-    ours, handlers = socket.socketpair()
-    handlers.setblocking(False)
-    before = signal.set_wakeup_fd(handlers.fileno(), warn_on_full_buffer=False)
-    listener = threading.Thread(target=_interrupt_on_signal, args=(con, ours), daemon=True)
-    try:
-        listener.start()
-        yield
-    except Exception as error:
-        if is_interruption(error):
-            raise KeyboardInterrupt from error
-        raise
-    finally:
-        signal.set_wakeup_fd(before)
-        handlers.close()  # which ends the listener
-        listener.join()
-        ours.close()
-
-
-def _interrupt_on_signal(con: duckdb.DuckDBPyConnection, signals: socket.socket) -> None:
-    """Once a SIGINT is read from `signals`, interrupt `con` until the other end is closed."""
-    while received := signals.recv(1):
-        if received[0] != signal.SIGINT:
-            continue
-        signals.settimeout(0.05)
-        closed = False
-        while not closed:  # a statement that had yet to begin was not interrupted
-            with suppress(duckdb.Error):
-                con.interrupt()
-            with suppress(TimeoutError):
-                closed = not signals.recv(1)
-        return
 
 
 def _first_line(text: str) -> str:

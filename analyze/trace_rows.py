@@ -14,7 +14,8 @@ from analyze.errors import PhasescopeError
 from analyze.lanes import assign_lanes, sessions
 from analyze.nesting import Nesting, nest, self_time
 from analyze.normalised_trace import NormalisedTrace, Slices
-from analyze.store import scalar, sql_text
+from analyze.sql_text import sql_text
+from analyze.store import scalar
 
 # A thread may carry slices of several layers; each layer gets lanes of its own.
 _LAYERS = 8

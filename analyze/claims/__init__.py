@@ -10,6 +10,7 @@ import duckdb
 
 from analyze.claims import limits, memory, time
 from analyze.claims.model import OPEN, Claim, Decision, Numbers
+from analyze.sql_text import sql_text
 
 CLAIMS: tuple[Claim, ...] = time.CLAIMS + memory.CLAIMS + limits.CLAIMS
 
@@ -30,8 +31,6 @@ def establish(con: duckdb.DuckDBPyConnection, run_id: str) -> None:
 
 def claim_sql(claim_id: str, run_id: str) -> str:
     """The claim's query with the run filled in, as `phasescope query` runs it."""
-    from analyze.store import sql_text
-
     return sql_text(f"claims/{claim_id}.sql").replace("$run_id", "'" + run_id.replace("'", "''") + "'").strip()
 
 

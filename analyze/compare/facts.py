@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 
 from analyze.errors import PhasescopeError
-from analyze.store import sql_text
+from analyze.sql_text import sql_text
 
 Row = dict[str, Any]
 

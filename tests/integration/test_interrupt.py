@@ -13,8 +13,9 @@ import pytest
 
 import phasescope
 from analyze.errors import PhasescopeError
+from analyze.interruption import is_interruption
 from analyze.query import query
-from analyze.store import is_interruption, scalar, transaction
+from analyze.store import scalar, transaction
 
 BUNDLES = Path(__file__).resolve().parents[2] / "sample_traces"
 SMALL, LARGE = BUNDLES / "smollm2-135m-cpu.zip", BUNDLES / "qwen2.5-1.5b-random-cpu.zip"

@@ -6,7 +6,8 @@ import json
 from typing import Any
 
 from analyze import reference
-from analyze.store import _creation_order, _view_texts, sql_text
+from analyze.sql_text import sql_text
+from analyze.store import _creation_order, _view_texts
 from tests.unit.analyze.rows import RUN, Store
 
 

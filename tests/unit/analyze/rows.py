@@ -8,7 +8,7 @@ import duckdb
 
 from analyze import attribution, derived, phases
 from analyze.grammars import Grammar, builtin_grammar
-from analyze.store import sql_text
+from analyze.sql_text import sql_text
 
 RUN, PASS = "run", "trace"
 VIEWS = (

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from scipy import stats
 
-from analyze.store import sql_text
+from analyze.sql_text import sql_text
 from tests.unit.analyze.answers import Answers
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from analyze import derived
 from analyze.errors import PhasescopeError
-from analyze.store import sql_text, writable_store
+from analyze.sql_text import sql_text
+from analyze.store import writable_store
 from tests.unit.analyze.answers import Answers
 from tests.unit.analyze.rows import PASS, RUN
 

@@ -144,7 +144,7 @@ def test_operators_that_overlap_in_part_lose_no_time() -> None:
     }  # fmt: skip
 
 
-def test_many_names_are_ruled_once_each() -> None:
+def test_a_rule_finds_its_names_among_many() -> None:
     store = Answers()
     store.phase("decode", 1, 0, 5000, thread_id=1)
     for number in range(500):

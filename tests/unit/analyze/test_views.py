@@ -244,7 +244,7 @@ def test_zeros_of_cpu_counters_are_not_available(store: Store, device: str, avai
 def test_every_view_and_column_says_what_it_is() -> None:
     import duckdb
 
-    from analyze.store import sql_text
+    from analyze.sql_text import sql_text
     from tests.unit.analyze.rows import VIEWS
 
     con = duckdb.connect()
