@@ -14,6 +14,7 @@ from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
 from capture.redact import replacements
+from capture.safe_xml import xml_parser
 
 # Programs of macOS itself, whose names tell nothing of the person.
 SYSTEM_PROCESSES = frozenset({"WindowServer", "kernel_task", "kernel"})
@@ -50,21 +51,12 @@ def redact_table(raw: Path, out: BinaryIO, own_pid: int) -> None:
 
 
 def _parse(raw: Path, reader: Any) -> None:
-    parser = expat.ParserCreate()
-    parser.buffer_text = True
-    parser.StartElementHandler = reader.start
-    parser.EndElementHandler = reader.end
-    parser.CharacterDataHandler = reader.text
-    parser.StartDoctypeDeclHandler = _refuse
+    parser = xml_parser(reader.start, reader.end, reader.text, "the export")
     try:
         with raw.open("rb") as stream:
             parser.ParseFile(stream)
     except expat.ExpatError as error:
         raise ValueError(f"not a whole export: {error}") from None
-
-
-def _refuse(*_: object) -> None:
-    raise ValueError("an export has no DOCTYPE")
 
 
 class _Survey:

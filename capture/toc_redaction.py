@@ -7,6 +7,8 @@ import re
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
+from capture.safe_xml import xml_parser
+
 # Elements that may stay, each with the attributes that may.
 _KEPT: dict[str, tuple[str, ...]] = {
     "trace-toc": (),
@@ -77,21 +79,12 @@ def redact_toc(xml: bytes) -> bytes:
             return
         out.append(escape(_text(tag, text)) + f"</{tag}>\n")
 
-    parser = expat.ParserCreate()
-    parser.buffer_text = True
-    parser.StartElementHandler = start
-    parser.EndElementHandler = end
-    parser.CharacterDataHandler = texts.append
-    parser.StartDoctypeDeclHandler = _refuse
+    parser = xml_parser(start, end, texts.append, "the table of contents")
     try:
         parser.Parse(xml, True)
     except expat.ExpatError as error:
         raise ValueError(f"not a whole table of contents: {error}") from None
     return "".join(out).encode()
-
-
-def _refuse(*_: object) -> None:
-    raise ValueError("a table of contents has no DOCTYPE")
 
 
 def _attribute(tag: str, name: str, value: str) -> str:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.parsers import expat
 
+from capture.safe_xml import xml_parser
+
 
 @dataclass
 class ExportCheck:
@@ -29,12 +31,7 @@ def check_export(path: Path, pid: int | None) -> ExportCheck:
         check.fault = "empty file"
         return check
     counter = _Counter(check, pid)
-    parser = expat.ParserCreate()
-    parser.buffer_text = True
-    parser.StartElementHandler = counter.start
-    parser.EndElementHandler = counter.end
-    parser.CharacterDataHandler = counter.text
-    parser.StartDoctypeDeclHandler = _refuse
+    parser = xml_parser(counter.start, counter.end, counter.text, "it")
     try:
         with path.open("rb") as stream:
             parser.ParseFile(stream)
@@ -42,10 +39,6 @@ def check_export(path: Path, pid: int | None) -> ExportCheck:
     except (expat.ExpatError, ValueError) as error:
         check.fault = str(error)
     return check
-
-
-def _refuse(*_: object) -> None:
-    raise ValueError("it holds a DOCTYPE")
 
 
 class _Counter:

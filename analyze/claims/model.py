@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 Verdict = Literal["holds", "does not hold", "not established"]
-Provenance = Literal["measured", "derived", "published", "estimated"]
 
 HOLDS: Verdict = "holds"
 FAILS: Verdict = "does not hold"
